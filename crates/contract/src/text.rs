@@ -1,0 +1,63 @@
+//! The one rule by which texts are compared (AAP.md 7.4.1): dictionaries, filters, tokens and sorting all use it.
+
+use unicode_normalization::{UnicodeNormalization, is_nfc};
+
+/// A text as it is compared: Unicode NFC, blanks around it removed, lower case. Accents count.
+pub fn fold(text: &str) -> String {
+    let trimmed = text.trim();
+    if trimmed.is_ascii() {
+        return trimmed.to_ascii_lowercase();
+    }
+    if is_nfc(trimmed) {
+        return trimmed.to_lowercase().nfc().collect();
+    }
+    trimmed.nfc().collect::<String>().trim().to_lowercase().nfc().collect()
+}
+
+/// Whether `term` occurs in `value` at word boundaries; both must be folded already.
+///
+/// A boundary is the start, the end, or a change between letters or digits and anything else.
+pub fn contains_at_word_boundary(value: &str, term: &str) -> bool {
+    if term.is_empty() {
+        return false;
+    }
+    let mut from = 0;
+    while let Some(found) = value.get(from..).and_then(|rest| rest.find(term)) {
+        let start = from + found;
+        let end = start + term.len();
+        let before = value.get(..start).and_then(|s| s.chars().next_back());
+        let after = value.get(end..).and_then(|s| s.chars().next());
+        if boundary(before, term.chars().next()) && boundary(term.chars().next_back(), after) {
+            return true;
+        }
+        from = start + term.chars().next().map_or(1, char::len_utf8);
+    }
+    false
+}
+
+fn boundary(left: Option<char>, right: Option<char>) -> bool {
+    match (left, right) {
+        (Some(a), Some(b)) => !(a.is_alphanumeric() && b.is_alphanumeric()),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folding_keeps_accents_and_joins_normal_forms() {
+        assert_eq!(fold(" Citroe\u{308}n "), fold("CITROËN"));
+        assert_ne!(fold("Citroën"), fold("Citroen"));
+    }
+
+    #[test]
+    fn words_are_found_only_whole() {
+        assert!(contains_at_word_boundary("8-speed automatic", "automatic"));
+        assert!(contains_at_word_boundary("crystal black pearl", "black"));
+        assert!(!contains_at_word_boundary("semiautomatic", "automatic"));
+        assert!(!contains_at_word_boundary("blackish", "black"));
+        assert!(!contains_at_word_boundary("black", ""));
+    }
+}
