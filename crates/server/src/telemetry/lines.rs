@@ -1,0 +1,174 @@
+//! The shape of log lines.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, JsonFields, Writer};
+use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::fmt::{FmtContext, FormattedFields};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::{Layer, fmt as lines};
+
+type Boxed<S> = Box<dyn Layer<S> + Send + Sync>;
+
+/// Lines for people: local time, level, the request they belong to, what happened.
+pub(super) fn pretty<S>(colours: bool) -> Boxed<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let layer = lines::layer().with_writer(std::io::stderr).with_ansi(colours).with_target(false);
+    layer.with_timer(Clock).boxed()
+}
+
+/// One JSON object a line.
+pub(super) fn json<S>() -> Boxed<S>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+{
+    let layer = lines::layer().with_writer(std::io::stderr).with_ansi(false);
+    layer.fmt_fields(JsonFields::new()).event_format(Flat).boxed()
+}
+
+struct Clock;
+
+impl FormatTime for Clock {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        write!(writer, "{}", chrono::Local::now().format("%H:%M:%S%.3f"))
+    }
+}
+
+/// A flat object: the fields of all spans around the event, outermost first, then the event's own. So a request's
+/// id and tenant stand at the top level of every line that belongs to it, and a log search needs no nesting.
+struct Flat;
+
+impl<S> FormatEvent<S, JsonFields> for Flat
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    JsonFields: for<'w> FormatFields<'w>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, JsonFields>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let mut line = Map::new();
+        if let Some(scope) = context.event_scope() {
+            let mut innermost = None;
+            for span in scope.from_root() {
+                if let Some(fields) = span.extensions().get::<FormattedFields<JsonFields>>()
+                    && let Ok(Value::Object(fields)) = serde_json::from_str(fields)
+                {
+                    line.extend(fields);
+                }
+                innermost = Some(span.id());
+            }
+            if let Some(trace) = innermost.and_then(|id| super::traces::trace_id(&id)) {
+                line.insert("trace_id".to_owned(), trace.into());
+            }
+        }
+        event.record(&mut Fields(&mut line));
+        let metadata = event.metadata();
+        let time = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, true);
+        line.insert("time".to_owned(), time.into());
+        line.insert("level".to_owned(), metadata.level().as_str().into());
+        // Events of the `log` crate carry their origin in fields of their own.
+        let origin = line.remove("log.target").unwrap_or_else(|| metadata.target().into());
+        line.insert("target".to_owned(), origin);
+        line.retain(|name, _| !name.starts_with("log."));
+        writeln!(writer, "{}", Value::Object(line))
+    }
+}
+
+/// Writes an event's fields into a line.
+struct Fields<'a>(&'a mut Map<String, Value>);
+
+impl Fields<'_> {
+    fn set(&mut self, field: &Field, value: Value) {
+        self.0.insert(field.name().to_owned(), value);
+    }
+}
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.set(field, format!("{value:?}").into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.set(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.set(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.set(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.set(field, value.into());
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.set(field, value.into());
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
+        self.set(field, crate::failure::chain(value).into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use tracing_subscriber::layer::SubscriberExt;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Sink(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Sink {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_is_one_object_with_the_fields_of_all_spans() {
+        let sink = Sink::default();
+        let writer = sink.clone();
+        let layer = lines::layer().with_writer(move || writer.clone());
+        let layer = layer.fmt_fields(JsonFields::new()).event_format(Flat);
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            let request = tracing::info_span!("request", request.id = "r-1", tenant = tracing::field::Empty);
+            request.record("tenant", "harbor");
+            let _outer = request.enter();
+            let _inner = tracing::info_span!("statement", rows = 3).entered();
+            tracing::warn!(took_ms = 1.5, ok = false, "two\nlines and a \"quote\"");
+        });
+        let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        let line: Value = serde_json::from_str(&text).unwrap();
+        for (name, value) in [
+            ("request.id", Value::from("r-1")),
+            ("tenant", "harbor".into()),
+            ("rows", 3.into()),
+            ("took_ms", 1.5.into()),
+            ("ok", false.into()),
+            ("message", "two\nlines and a \"quote\"".into()),
+            ("level", "WARN".into()),
+        ] {
+            assert_eq!(line[name], value, "{name} in {text}");
+        }
+        assert!(line["time"].as_str().unwrap().ends_with('Z'));
+    }
+}
