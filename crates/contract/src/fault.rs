@@ -135,8 +135,10 @@ impl Fault {
 
     /// An unexpected failure. The cause is kept for the log and never sent.
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        let mut fault =
-            Self::new(FaultCode::InternalError, "Something went wrong on the dealer's side; please try again.");
+        let mut fault = Self::new(
+            FaultCode::InternalError,
+            "Something went wrong on the dealer's side; please try again.",
+        );
         fault.source = Some(source.into());
         fault
     }

@@ -85,7 +85,11 @@ impl Listing {
     ///
     /// `dealer_id` and `now` fill what the source leaves out (`dealer_id`, `updated_at`); `vehicle_id` falls back
     /// to the VIN, then the stock number. Returns `None` when the unit has no identifier at all.
-    pub fn from_vehicle(vehicle: &Map<String, Value>, dealer_id: &str, now: DateTime<Utc>) -> Option<Listing> {
+    pub fn from_vehicle(
+        vehicle: &Map<String, Value>,
+        dealer_id: &str,
+        now: DateTime<Utc>,
+    ) -> Option<Listing> {
         let text = |key: &str| vehicle.get(key).and_then(Value::as_str).map(str::to_owned);
         let whole = |key: &str| vehicle.get(key).and_then(integral);
         let vehicle_id = text("vehicle_id")
@@ -148,8 +152,25 @@ impl Listing {
 
 /// Members in the order in which a reader wants them; the rest follows by name.
 const ORDER: [&str; 20] = [
-    "vehicle_id", "vin", "stock", "dealer_id", "rooftop", "vehicle_type", "year", "make", "model", "trim",
-    "condition", "status", "msrp", "list_price", "price", "fees", "mileage", "body", "exterior_color",
+    "vehicle_id",
+    "vin",
+    "stock",
+    "dealer_id",
+    "rooftop",
+    "vehicle_type",
+    "year",
+    "make",
+    "model",
+    "trim",
+    "condition",
+    "status",
+    "msrp",
+    "list_price",
+    "price",
+    "fees",
+    "mileage",
+    "body",
+    "exterior_color",
     "updated_at",
 ];
 
@@ -202,7 +223,8 @@ pub fn integers_restored(map: &Map<String, Value>) -> Map<String, Value> {
 fn restored(value: &Value) -> Value {
     match value {
         Value::Number(n) if n.is_f64() => match n.as_f64() {
-            Some(f) if f.fract() == 0.0 && f.abs() <= 9_007_199_254_740_992.0 => {
+            Some(f) if f.fract() == 0.0 && f.abs() <= 9_007_199_254_740_992.0 =>
+            {
                 #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 2^53")]
                 Value::Number(Number::from(f as i64))
             }
@@ -226,7 +248,8 @@ mod tests {
 
     #[test]
     fn document_and_columns_agree_and_whole_numbers_are_spelled_whole() {
-        let unit = listing(json!({"vehicle_id": "a", "status": "available", "price": 32995.0, "battery_kwh": 10.5}));
+        let unit =
+            listing(json!({"vehicle_id": "a", "status": "available", "price": 32995.0, "battery_kwh": 10.5}));
         assert_eq!(unit.price, Some(32995));
         assert!(unit.listing.contains("\"price\":32995,"), "{}", unit.listing);
         assert!(unit.listing.contains("10.5"));

@@ -89,7 +89,8 @@ impl Contract {
                 serde_json::from_str(text).map_err(|source| SchemaError::NotJson { file, source })?;
             documents.push((file, document));
         }
-        let whole_set = |e: jsonschema::ReferencingError| SchemaError::NotASchema { file: "", reason: e.to_string() };
+        let whole_set =
+            |e: jsonschema::ReferencingError| SchemaError::NotASchema { file: "", reason: e.to_string() };
         let by_address = documents.iter().map(|(file, doc)| (format!("{}{file}", spec.schema_base), doc));
         let registry = Registry::new()
             .retriever(Offline)
@@ -177,7 +178,9 @@ fn report(error: &ValidationError<'_>, found: &mut Vec<Violation>) {
             found.push(Violation::new(child(at, key), "required", "is required"));
         }
         Kind::AdditionalProperties { unexpected } => found.extend(
-            unexpected.iter().map(|key| Violation::new(child(at, key), "additionalProperties", "is not known here")),
+            unexpected
+                .iter()
+                .map(|key| Violation::new(child(at, key), "additionalProperties", "is not known here")),
         ),
         Kind::AnyOf { context } => alternatives(at, "anyOf", context, found),
         Kind::OneOfNotValid { context } => alternatives(at, "oneOf", context, found),
@@ -196,7 +199,9 @@ fn report(error: &ValidationError<'_>, found: &mut Vec<Violation>) {
         Kind::MinItems { limit } => add("minItems", format!("must have at least {limit} entries")),
         Kind::MaxItems { limit } => add("maxItems", format!("must have at most {limit} entries")),
         Kind::UniqueItems => add("uniqueItems", "must not hold the same entry twice".into()),
-        Kind::Contains => add("contains", "lacks an entry that must be there, or has too many of them".into()),
+        Kind::Contains => {
+            add("contains", "lacks an entry that must be there, or has too many of them".into())
+        }
         other => found.push(Violation {
             location: at.to_owned(),
             keyword: Cow::Owned(other.keyword().to_owned()),
@@ -269,7 +274,10 @@ fn words(options: &Value) -> String {
 /// What the patterns of the schemas mean. A test shows that none is missing.
 const PATTERNS: [(&str, &str); 5] = [
     ("^[A-HJ-NPR-Z0-9]{17}$", "must be 17 capital letters and digits, without I, O and Q"),
-    (r"^\+[1-9]\d{1,14}$", "must be in E.164 form: a plus sign, the country code and the number, digits only"),
+    (
+        r"^\+[1-9]\d{1,14}$",
+        "must be in E.164 form: a plus sign, the country code and the number, digits only",
+    ),
     (r"^([01]\d|2[0-3]):[0-5]\d$", "must be a time by the 24-hour clock, such as 08:30"),
     (r"\S", "must not be blank"),
     (

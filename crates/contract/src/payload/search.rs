@@ -146,8 +146,15 @@ pub enum SortField {
 impl SortField {
     /// All of them.
     pub const ALL: [SortField; 9] = [
-        Self::Price, Self::ListPrice, Self::Msrp, Self::Mileage, Self::Year, Self::Make, Self::Model,
-        Self::Stock, Self::UpdatedAt,
+        Self::Price,
+        Self::ListPrice,
+        Self::Msrp,
+        Self::Mileage,
+        Self::Year,
+        Self::Make,
+        Self::Model,
+        Self::Stock,
+        Self::UpdatedAt,
     ];
 
     /// The name on the wire.
