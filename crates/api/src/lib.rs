@@ -1,1 +1,111 @@
-//! api
+//! The public HTTP side: cards, A2A, pages, health, metrics.
+//!
+//! A request is placed once ([`address`]), then handed to the interface whose name stands in its path. Interfaces
+//! decode, ask `dealer`, encode; they decide nothing about dealers or stock.
+
+mod address;
+mod answer;
+mod interfaces;
+mod json;
+mod limits;
+mod observe;
+mod ops;
+mod pages;
+pub mod photos;
+mod proxy;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use actix_cors::Cors;
+use actix_web::http::header;
+use actix_web::web;
+use dealer::Dealer;
+
+pub use interfaces::{INTERFACES, Interface};
+pub use limits::{MAX_BODY, MAX_DEPTH};
+pub use observe::observe;
+pub use proxy::{ProxyError, TrustedProxies};
+
+/// What every request can reach. Cheap to clone.
+#[derive(Clone)]
+pub struct ApiState {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    dealer: std::sync::OnceLock<Dealer>,
+    draining: AtomicBool,
+    proxies: TrustedProxies,
+    registry: prometheus::Registry,
+    meters: observe::Meters,
+}
+
+impl ApiState {
+    /// A state that answers `/healthz` and says that it is not ready, until [`ApiState::serve`].
+    pub fn new(proxies: TrustedProxies, registry: prometheus::Registry) -> ApiState {
+        let inner = Inner {
+            dealer: std::sync::OnceLock::new(),
+            draining: AtomicBool::new(false),
+            proxies,
+            registry,
+            meters: observe::Meters::new(),
+        };
+        ApiState { inner: Arc::new(inner) }
+    }
+
+    /// From now on dealers are answered for. A second call changes nothing.
+    pub fn serve(&self, dealer: Dealer) {
+        observe::watch_figures(&dealer);
+        if self.inner.dealer.set(dealer).is_err() {
+            tracing::warn!("the platform was told twice to serve; the first core stays");
+        }
+    }
+
+    /// From now on `/readyz` is false and every answer asks its client to connect anew elsewhere.
+    pub fn drain(&self) {
+        self.inner.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`ApiState::drain`] was called.
+    pub fn is_draining(&self) -> bool {
+        self.inner.draining.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn dealer(&self) -> Option<&Dealer> {
+        self.inner.dealer.get()
+    }
+
+    pub(crate) fn proxies(&self) -> &TrustedProxies {
+        &self.inner.proxies
+    }
+
+    pub(crate) fn registry(&self) -> &prometheus::Registry {
+        &self.inner.registry
+    }
+
+    pub(crate) fn meters(&self) -> &observe::Meters {
+        &self.inner.meters
+    }
+}
+
+/// Mounts everything. Wrap the `App` in [`observe`] and [`cors`] as well.
+pub fn configure(config: &mut web::ServiceConfig, state: ApiState) {
+    config.app_data(web::Data::new(state)).default_service(web::to(address::serve));
+}
+
+/// Any web page may read cards and ask dealers: nothing here depends on cookies.
+pub fn cors() -> Cors {
+    Cors::default()
+        .allow_any_origin()
+        .send_wildcard()
+        .allowed_methods(["GET", "HEAD", "POST", "OPTIONS"])
+        .allow_any_header()
+        .expose_headers([
+            header::ETAG,
+            header::LAST_MODIFIED,
+            header::HeaderName::from_static("a2a-extensions"),
+            header::HeaderName::from_static("x-request-id"),
+        ])
+        .max_age(86_400)
+}

@@ -1,1 +1,360 @@
-//! dealer
+//! What the platform does for a dealer: the skills, the card, the lot in memory, bringing dealers in.
+//!
+//! No transport is known here. An interface resolves a [`Tenant`], makes a [`Call`] and gets the payload bytes of
+//! an answer or a [`Fault`].
+
+mod card;
+mod directory;
+mod follow;
+mod lot;
+mod origin;
+mod policy;
+pub mod provision;
+mod quota;
+mod skills;
+mod tenant;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use contract::{Contract, ContractVersion, Fault, FaultCode, SkillId, SkillSpec};
+use inventory::cursor::CursorKey;
+use moka::future::Cache;
+use serde_json::Value;
+use store::{Store, TenantId, TenantState};
+
+use crate::directory::{Directory, Entry};
+use crate::lot::Lots;
+use crate::quota::Quota;
+
+pub use crate::card::{Cause, card_changed};
+pub use crate::directory::Place;
+pub use crate::origin::{Addresses, Origin, OriginError, is_domain, is_slug};
+pub use crate::policy::{Channel, FILTERS, Policy, RateLimit, SearchPolicy};
+pub use crate::tenant::{Card, Tenant, TenantCorrupt, TenantName};
+
+/// How the core behaves; decided once at start.
+#[derive(Debug, Clone)]
+pub struct DealerSettings {
+    /// Where the platform is reached.
+    pub public_origin: Origin,
+    /// With it, dealers are canonically reached at `{slug}.{platform_domain}`.
+    pub platform_domain: Option<String>,
+    /// Data older than this is not answered from any more.
+    pub max_age: Duration,
+    /// How much memory lots may take, in bytes.
+    pub cache_bytes: u64,
+    /// How often the database is asked for changes, whatever notices arrive.
+    pub poll: Duration,
+}
+
+/// The core could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database refused.
+    #[error("reading the dealers failed: {0}")]
+    Store(#[from] store::Error),
+    /// A built-in schema is broken.
+    #[error("a schema of the protocol cannot be compiled: {0}")]
+    Schema(#[from] contract::SchemaError),
+}
+
+/// The core. Cheap to clone; all clones are one.
+#[derive(Debug, Clone)]
+pub struct Dealer {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    addresses: Addresses,
+    contracts: Vec<(ContractVersion, Contract)>,
+    directory: Directory,
+    /// Keyed by revision too, so that a reader can never put an old dealer over a new one.
+    tenants: Cache<(TenantId, i64), Arc<Tenant>>,
+    lots: Lots,
+    quota: Quota,
+    cursor_key: CursorKey,
+    max_age: Duration,
+    started: Instant,
+    /// Milliseconds after `started` at which the database last confirmed what we hold.
+    confirmed_ms: AtomicU64,
+}
+
+/// The core, if it still runs.
+#[derive(Debug, Clone)]
+pub struct WeakDealer(std::sync::Weak<Inner>);
+
+impl WeakDealer {
+    /// The core, if it still runs.
+    pub fn upgrade(&self) -> Option<Dealer> {
+        self.0.upgrade().map(|inner| Dealer { inner })
+    }
+}
+
+/// One question to one dealer.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// Who is asked.
+    pub tenant: Arc<Tenant>,
+    /// By which contract.
+    pub contract: ContractVersion,
+}
+
+/// How a request failed to find a dealer, or was answered by one that cannot be read now.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    /// Nobody of that name, or nobody who is to be seen. The reason is for the operator, never for the caller.
+    #[error("no dealer is served here ({0})")]
+    Nobody(&'static str),
+    /// The dealer exists and cannot be read now.
+    #[error("the dealer cannot be read: {0}")]
+    Unreadable(#[source] Arc<LoadTenantError>),
+}
+
+/// Why a dealer's own data could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadTenantError {
+    /// The database refused.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// What is stored makes no sense.
+    #[error(transparent)]
+    Corrupt(#[from] TenantCorrupt),
+    /// It vanished between two looks.
+    #[error("the dealer is gone")]
+    Gone,
+}
+
+impl Dealer {
+    /// Reads all dealers' addresses, brings every card up to date with the settings, and keeps following the
+    /// database until the last clone is dropped.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub async fn start(store: Store, settings: DealerSettings) -> Result<Dealer, StartError> {
+        let addresses =
+            Addresses { origin: settings.public_origin, platform_domain: settings.platform_domain };
+        let mut contracts = Vec::new();
+        for spec in contract::CONTRACTS {
+            contracts.push((spec.version, Contract::load(spec.version)?));
+        }
+        let mut tx = store.platform().await?;
+        let cursor_key = CursorKey::new(tx.secret("cursor").await?);
+        tx.commit().await?;
+        follow::settle_addresses(&store, &addresses).await?;
+
+        let tenants = Cache::builder()
+            .max_capacity(512 * 1024 * 1024)
+            .weigher(|_, tenant: &Arc<Tenant>| tenant.weight())
+            .time_to_idle(Duration::from_secs(24 * 3600))
+            .build();
+        let inner = Arc::new(Inner {
+            lots: Lots::new(store.clone(), settings.cache_bytes),
+            store,
+            addresses,
+            contracts,
+            directory: Directory::default(),
+            tenants,
+            quota: Quota::default(),
+            cursor_key,
+            max_age: settings.max_age,
+            started: Instant::now(),
+            confirmed_ms: AtomicU64::new(0),
+        });
+        follow::poll(&inner).await?;
+        tokio::spawn(follow::run(Arc::downgrade(&inner), settings.poll));
+        Ok(Dealer { inner })
+    }
+
+    /// A handle that does not keep the core alive.
+    pub fn downgrade(&self) -> WeakDealer {
+        WeakDealer(Arc::downgrade(&self.inner))
+    }
+
+    /// Where this platform and its dealers are reached.
+    pub fn addresses(&self) -> &Addresses {
+        &self.inner.addresses
+    }
+
+    /// The dealer at a place, if it is active.
+    ///
+    /// # Errors
+    /// [`ResolveError::Nobody`] for unknown, suspended and removed dealers alike.
+    pub async fn resolve(&self, place: Place<'_>) -> Result<Arc<Tenant>, ResolveError> {
+        let Some(entry) = self.inner.directory.find(place) else {
+            return Err(ResolveError::Nobody("unknown"));
+        };
+        match entry.state {
+            TenantState::Active => {}
+            TenantState::Suspended => return Err(ResolveError::Nobody("suspended")),
+            TenantState::Removed => return Err(ResolveError::Nobody("removed")),
+        }
+        self.inner.tenant(&entry).await
+    }
+
+    /// Whether a host name is some dealer's own.
+    pub fn is_domain(&self, host: &str) -> bool {
+        self.inner.directory.is_domain(host)
+    }
+
+    /// Slugs of active dealers, sorted, at most `limit`: for the operator's own pages.
+    pub fn active_slugs(&self, limit: usize) -> Vec<String> {
+        self.inner.directory.active_slugs(limit)
+    }
+
+    /// How old what we hold may be: the time since the database last confirmed it.
+    pub fn age(&self) -> Duration {
+        let confirmed = Duration::from_millis(self.inner.confirmed_ms.load(Ordering::Relaxed));
+        self.inner.started.elapsed().saturating_sub(confirmed)
+    }
+
+    /// Whether answers may be given from what we hold.
+    pub fn is_fresh(&self) -> bool {
+        self.age() <= self.inner.max_age
+    }
+
+    /// Figures for metrics.
+    pub fn figures(&self) -> Figures {
+        let (lot_bytes, lots) = self.inner.lots.weight();
+        Figures {
+            active: self.inner.directory.count(TenantState::Active),
+            suspended: self.inner.directory.count(TenantState::Suspended),
+            removed: self.inner.directory.count(TenantState::Removed),
+            lots,
+            lot_bytes,
+            age: self.age(),
+        }
+    }
+
+    /// Which skill a payload asks for (AAP.md 6.4, dispatch).
+    ///
+    /// # Errors
+    /// A validation fault at `/type`, or `UNSUPPORTED_SKILL` for a skill that this dealer does not offer.
+    pub fn dispatch(&self, call: &Call, data: &Value) -> Result<&'static SkillSpec, Fault> {
+        skills::dispatch(call, data)
+    }
+
+    /// Answers one skill call: appends the payload `{"type", "data", "message"?}` to `out`.
+    ///
+    /// Checks the schema, then the dealer's quota, then runs the skill. On a fault `out` is as it was.
+    ///
+    /// # Errors
+    /// The fault to encode. Internal ones carry their cause for the log.
+    pub async fn call(
+        &self,
+        call: &Call,
+        skill: &'static SkillSpec,
+        data: Value,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        let start = out.len();
+        let answer = self.answer(call, skill, data, out).await;
+        if answer.is_err() {
+            out.truncate(start);
+        }
+        answer
+    }
+
+    async fn answer(
+        &self,
+        call: &Call,
+        skill: &'static SkillSpec,
+        data: Value,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        let Some(entry) = skills::find(skill.id) else {
+            return Err(skills::unsupported(call, skill.id.as_str()));
+        };
+        self.contract(call.contract)?.check(skill.request_schema, &data).map_err(Fault::validation)?;
+        if let Some(limit) = call.tenant.policy.rate_limit {
+            self.inner.quota.take(call.tenant.id, limit, Instant::now()).map_err(|wait| {
+                let seconds = wait.as_secs() + 1;
+                Fault::new(FaultCode::RateLimited, format!("Too many calls; wait {seconds} seconds."))
+                    .retry_after(wait)
+            })?;
+        }
+        if data.get("dealer_id").and_then(Value::as_str).is_some_and(|id| id != call.tenant.dealer_id) {
+            return Err(Fault::new(FaultCode::DealerNotFound, "No dealer of that id is reached at this address."));
+        }
+        if !self.is_fresh() {
+            return Err(Fault::internal("the data held is older than the age limit"));
+        }
+        let begin = out.len();
+        (entry.run)(self, call, data, out).await?;
+        if cfg!(debug_assertions) {
+            self.verify(call, skill, out.get(begin..).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn contract(&self, version: ContractVersion) -> Result<&Contract, Fault> {
+        let found = self.inner.contracts.iter().find(|(built, _)| *built == version);
+        found.map(|(_, contract)| contract).ok_or_else(|| Fault::internal("contract is not built"))
+    }
+
+    /// In debug builds and tests every answer is held against its own schema.
+    fn verify(&self, call: &Call, skill: &SkillSpec, payload: &[u8]) {
+        let Ok(contract) = self.contract(call.contract) else { return };
+        let verdict = match serde_json::from_slice::<Value>(payload) {
+            Ok(value) => contract.check(skill.response_schema, &value).map_err(|v| format!("{v:?}")),
+            Err(error) => Err(error.to_string()),
+        };
+        debug_assert!(verdict.is_ok(), "{} answered against its schema: {verdict:?}", skill.id);
+    }
+}
+
+/// Figures of one process.
+#[derive(Debug, Clone, Copy)]
+pub struct Figures {
+    /// Active dealers.
+    pub active: usize,
+    /// Suspended dealers.
+    pub suspended: usize,
+    /// Removed dealers.
+    pub removed: usize,
+    /// Lots in memory.
+    pub lots: u64,
+    /// Bytes accounted for by them.
+    pub lot_bytes: u64,
+    /// Time since the database last confirmed what is held.
+    pub age: Duration,
+}
+
+impl Inner {
+    async fn tenant(&self, entry: &Entry) -> Result<Arc<Tenant>, ResolveError> {
+        let key = (entry.id, entry.revision);
+        if let Some(tenant) = self.tenants.get(&key).await {
+            return Ok(tenant);
+        }
+        self.tenants.try_get_with(key, self.load_tenant(entry.id)).await.map_err(ResolveError::Unreadable)
+    }
+
+    #[tracing::instrument(name = "tenant.load", skip_all)]
+    async fn load_tenant(&self, id: TenantId) -> Result<Arc<Tenant>, LoadTenantError> {
+        let mut tx = self.store.tenant(id).await?;
+        // One statement locks nothing and each sees its own moment; the revision is read first, so a change that
+        // commits in between is noticed by its higher revision and read again.
+        let row = tx.row().await?.ok_or(LoadTenantError::Gone)?;
+        let rooftops = tx.rooftops().await?;
+        let cards = tx.cards().await?;
+        Ok(Arc::new(Tenant::from_rows(&row, &rooftops, cards, &self.addresses)?))
+    }
+
+    fn confirm(&self) {
+        let ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.confirmed_ms.store(ms, Ordering::Relaxed);
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn unix_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Every skill this build serves, in the protocol's order.
+pub fn built_skills() -> impl Iterator<Item = SkillId> {
+    skills::built()
+}

@@ -1,0 +1,148 @@
+//! Placing a request: which dealer, which contract, which interface. Done once; nothing below looks it up again.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use actix_web::web::{self, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use contract::ContractVersion;
+use dealer::{Dealer, Place, ResolveError, Tenant};
+
+use crate::interfaces::{self, Visit};
+use crate::{ApiState, answer, ops, pages, photos};
+
+/// Who is addressed.
+#[derive(Clone)]
+pub struct Target {
+    /// The dealer.
+    pub tenant: Arc<Tenant>,
+    /// The contract of the address; the dealer's default one at its bare base.
+    pub contract: ContractVersion,
+}
+
+/// Answers every request.
+pub(crate) async fn serve(request: HttpRequest, payload: Payload, state: web::Data<ApiState>) -> HttpResponse {
+    let state = state.get_ref();
+    let path = request.path();
+    let Some(dealer) = state.dealer() else {
+        return ops::serve(&request, state, path).await.unwrap_or_else(|| answer::unavailable(&request));
+    };
+    let host = state.proxies().host(&request).map(host_name).unwrap_or_default();
+    match dealer_host(dealer, &host) {
+        Some(place) => at_dealer(&request, payload, state, dealer, place, path).await,
+        None => at_platform(&request, payload, state, dealer, path).await,
+    }
+}
+
+/// The dealer that owns a host name; `None` for the platform's own and any other name.
+fn dealer_host<'h>(dealer: &Dealer, host: &'h str) -> Option<Place<'h>> {
+    if dealer.is_domain(host) {
+        return Some(Place::Domain(host));
+    }
+    let addresses = dealer.addresses();
+    if host == addresses.origin.host() {
+        return None;
+    }
+    let label = host.strip_suffix(addresses.host_suffix()?)?.strip_suffix('.')?;
+    Some(Place::Slug(label))
+}
+
+async fn at_platform(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &ApiState,
+    dealer: &Dealer,
+    path: &str,
+) -> HttpResponse {
+    if let Some(answered) = ops::serve(request, state, path).await {
+        return answered;
+    }
+    if let Some(rest) = path.strip_prefix("/t/") {
+        let (slug, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        return at_dealer(request, payload, state, dealer, Place::Slug(slug), rest).await;
+    }
+    if let Some(name) = path.strip_prefix("/demo/photos/") {
+        return photo(request, name);
+    }
+    let mut segments = path.trim_start_matches('/').trim_end_matches('/').split('/');
+    match (segments.next(), segments.next(), segments.next()) {
+        (Some(""), None, None) => pages::platform(request, dealer),
+        (Some(contract), Some("a2a"), None) => match built(contract) {
+            Some(contract) => interfaces::a2a::serve_shared(request, payload, state, dealer, contract).await,
+            None => answer::not_found(request),
+        },
+        _ => answer::not_found(request),
+    }
+}
+
+async fn at_dealer(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &ApiState,
+    dealer: &Dealer,
+    place: Place<'_>,
+    rest: &str,
+) -> HttpResponse {
+    let tenant = match dealer.resolve(place).await {
+        Ok(tenant) => tenant,
+        Err(ResolveError::Nobody(why)) => {
+            tracing::debug!(why, "no dealer is served at this address");
+            return answer::not_found(request);
+        }
+        Err(error @ ResolveError::Unreadable(_)) => {
+            tracing::error!(%error, "a dealer cannot be read");
+            return answer::unavailable(request);
+        }
+    };
+    let tail = rest.trim_start_matches('/');
+    let (first, below) = tail.split_at(tail.find('/').unwrap_or(tail.len()));
+    let (contract, tail) = match ContractVersion::from_str(first) {
+        Ok(version) => (version, below.trim_start_matches('/')),
+        Err(_) => (tenant.default_contract, tail),
+    };
+    let name = tail.strip_suffix('/').unwrap_or(tail);
+    let interface = interfaces::INTERFACES.iter().find(|interface| interface.path == name);
+    let (Some(interface), true) = (interface, tenant.contracts.contains(&contract)) else {
+        return answer::not_found(request);
+    };
+    let visit = Visit { request, state, dealer, target: Target { tenant, contract } };
+    (interface.serve)(visit, payload).await
+}
+
+fn photo(request: &HttpRequest, name: &str) -> HttpResponse {
+    match photos::svg(name) {
+        Some(image) => HttpResponse::Ok()
+            .content_type("image/svg+xml")
+            .insert_header(("cache-control", "public, max-age=86400, immutable"))
+            .insert_header(("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'"))
+            .insert_header(("x-content-type-options", "nosniff"))
+            .body(image),
+        None => answer::not_found(request),
+    }
+}
+
+fn built(name: &str) -> Option<ContractVersion> {
+    ContractVersion::from_str(name).ok().filter(|version| version.spec().is_some())
+}
+
+/// A host as it is compared: no port, no trailing dot, lower case.
+fn host_name(host: &str) -> String {
+    let name = match host.strip_prefix('[') {
+        Some(_) => host.rsplit_once("]:").map_or(host, |(name, _)| name),
+        None => host.split(':').next().unwrap_or(host),
+    };
+    name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_compared_without_port_and_case() {
+        assert_eq!(host_name("Harbor.Example:8080"), "harbor.example");
+        assert_eq!(host_name("harbor.example."), "harbor.example");
+        assert_eq!(host_name("[::1]:80"), "[::1");
+        assert_eq!(host_name(""), "");
+    }
+}

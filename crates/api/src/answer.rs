@@ -1,0 +1,76 @@
+//! Answers that are HTTP's own: problems, wrong methods, conditional reads.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use chrono::{DateTime, Utc};
+use serde_json::json;
+
+/// The id under which everything about a request is logged; `x-request-id` of its answer.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) String);
+
+pub(crate) fn request_id(request: &HttpRequest) -> String {
+    request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
+}
+
+/// A problem document (RFC 9457). `detail` never says more than the caller may know.
+pub(crate) fn problem(request: &HttpRequest, status: StatusCode, detail: &str) -> HttpResponse {
+    let body = json!({
+        "type": "about:blank",
+        "title": status.canonical_reason().unwrap_or("Error"),
+        "status": status.as_u16(),
+        "detail": detail,
+        "request_id": request_id(request),
+    });
+    HttpResponse::build(status)
+        .content_type("application/problem+json")
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .body(body.to_string())
+}
+
+/// One answer for everything that is not served, whatever the reason: strangers learn nothing from it.
+pub(crate) fn not_found(request: &HttpRequest) -> HttpResponse {
+    problem(request, StatusCode::NOT_FOUND, "Nothing is served at this address.")
+}
+
+pub(crate) fn unavailable(request: &HttpRequest) -> HttpResponse {
+    let mut answer = problem(request, StatusCode::SERVICE_UNAVAILABLE, "Not ready yet; please try again.");
+    answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+    answer
+}
+
+pub(crate) fn wrong_method(request: &HttpRequest, allowed: &'static str) -> HttpResponse {
+    let detail = format!("This address takes {allowed}.");
+    let mut answer = problem(request, StatusCode::METHOD_NOT_ALLOWED, &detail);
+    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    answer
+}
+
+/// Whether the client's copy is still good: `If-None-Match` decides where it is sent, else `If-Modified-Since`.
+pub(crate) fn not_modified(request: &HttpRequest, etag: &str, changed_at: DateTime<Utc>) -> bool {
+    let mut tags = request.headers().get_all(header::IF_NONE_MATCH).peekable();
+    if tags.peek().is_some() {
+        let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+        let ours = opaque(etag);
+        return tags
+            .filter_map(|line| line.to_str().ok())
+            .flat_map(|line| line.split(','))
+            .any(|tag| tag.trim() == "*" || opaque(tag) == ours);
+    }
+    request
+        .headers()
+        .get(header::IF_MODIFIED_SINCE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| DateTime::parse_from_rfc2822(text).ok())
+        // The header has whole seconds; a change within its second must not be missed for longer than that.
+        .is_some_and(|since| changed_at.timestamp() <= since.timestamp())
+}
+
+/// `Last-Modified` of a moment.
+pub(crate) fn http_date(moment: DateTime<Utc>) -> String {
+    moment.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
+pub(crate) const A2A_EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
+pub(crate) const A2A_VERSION: HeaderName = HeaderName::from_static("a2a-version");

@@ -1,0 +1,195 @@
+//! Errors on the A2A wire: protocol errors and skill faults, each in the form of its contract (AAP.md 5.1, 6).
+
+use std::borrow::Cow;
+
+use chrono::{SecondsFormat, Utc};
+use contract::{ContractSpec, Fault, FaultCode};
+use serde_json::{Map, Value, json};
+
+const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
+const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
+const STRUCT: &str = "type.googleapis.com/google.protobuf.Struct";
+
+/// An error of JSON-RPC or A2A itself; no skill ran.
+#[derive(Debug)]
+pub(super) struct ProtocolError {
+    code: i32,
+    message: Cow<'static, str>,
+    /// A2A's reason; plain JSON-RPC errors have none.
+    reason: Option<&'static str>,
+    metadata: Map<String, Value>,
+    fields: Vec<(String, &'static str)>,
+}
+
+impl ProtocolError {
+    fn plain(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), reason: None, metadata: Map::new(), fields: Vec::new() }
+    }
+
+    pub(super) fn parse(message: &'static str) -> Self {
+        Self::plain(-32700, message)
+    }
+
+    pub(super) fn invalid_request(message: &'static str) -> Self {
+        Self::plain(-32600, message)
+    }
+
+    pub(super) fn method_not_found() -> Self {
+        Self::plain(-32601, "There is no such method; A2A 1.0 names it SendMessage.")
+    }
+
+    pub(super) fn invalid_params(field: &str, why: &'static str) -> Self {
+        Self::invalid_fields(vec![(field.to_owned(), why)])
+    }
+
+    pub(super) fn invalid_fields(fields: Vec<(String, &'static str)>) -> Self {
+        let message = match fields.as_slice() {
+            [(field, why)] => format!("Invalid parameters: {field} {why}."),
+            _ => format!("Invalid parameters: {} problems.", fields.len()),
+        };
+        Self { fields, ..Self::plain(-32602, message) }
+    }
+
+    pub(super) fn a2a(code: i32, reason: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { reason: Some(reason), ..Self::plain(code, message) }
+    }
+
+    pub(super) fn with(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.to_owned(), Value::String(value.into()));
+        self
+    }
+
+    fn data(&self) -> Option<Value> {
+        let mut data = Vec::new();
+        if let Some(reason) = self.reason {
+            let mut info = json!({"@type": ERROR_INFO, "reason": reason, "domain": "a2a-protocol.org"});
+            if let (false, Some(members)) = (self.metadata.is_empty(), info.as_object_mut()) {
+                members.insert("metadata".into(), self.metadata.clone().into());
+            }
+            data.push(info);
+        }
+        if !self.fields.is_empty() {
+            let fields = self.fields.iter().map(|(field, why)| json!({"field": field, "description": why}));
+            data.push(json!({"@type": BAD_REQUEST, "fieldViolations": fields.collect::<Vec<_>>()}));
+        }
+        (!data.is_empty()).then_some(Value::Array(data))
+    }
+}
+
+/// Why a request was not answered with a result.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Protocol(Box<ProtocolError>),
+    Fault(Box<Fault>),
+}
+
+impl From<ProtocolError> for Refusal {
+    fn from(error: ProtocolError) -> Self {
+        Self::Protocol(Box::new(error))
+    }
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(Box::new(fault))
+    }
+}
+
+impl Refusal {
+    /// For counting.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Refusal::Fault(fault) => fault.code.as_str(),
+            Refusal::Protocol(error) => match error.code {
+                -32700 => "parse_error",
+                -32600 => "invalid_request",
+                -32601 => "method_not_found",
+                -32602 => "invalid_params",
+                _ => error.reason.unwrap_or("protocol_error"),
+            },
+        }
+    }
+
+    /// The whole JSON-RPC answer; `id` is JSON text. Internal faults are logged here, once.
+    pub(super) fn encode(&self, id: &str, spec: &ContractSpec) -> Vec<u8> {
+        let (code, message, data) = match self {
+            Refusal::Protocol(error) => (error.code, error.message.to_string(), error.data()),
+            Refusal::Fault(fault) => {
+                log(fault);
+                let code = fault.code.json_rpc(spec.version).unwrap_or(-32603);
+                (code, message_of(fault, code), Some(fault_data(fault)))
+            }
+        };
+        let mut error = json!({"code": code, "message": message});
+        if let (Some(data), Some(members)) = (data, error.as_object_mut()) {
+            members.insert("data".into(), data);
+        }
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{error}}}").into_bytes()
+    }
+}
+
+/// Of -32000 one official SDK shows its callers nothing but the message, so the code leads it.
+fn message_of(fault: &Fault, code: i32) -> String {
+    match code {
+        -32000 => format!("{}: {}", fault.code.as_str(), fault.message),
+        _ => fault.message.to_string(),
+    }
+}
+
+/// `error.data` of a skill fault in v3.0: ErrorInfo, BadRequest where fields are at fault, and the AAP object as
+/// the value of a protobuf Struct.
+fn fault_data(fault: &Fault) -> Value {
+    let code = fault.code.as_str();
+    let created_at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    let retryable = fault.code.retryable();
+    let mut data = vec![json!({
+        "@type": ERROR_INFO,
+        "reason": code,
+        "domain": "autoagentprotocol.org",
+        "metadata": {
+            "code": code,
+            "error_id": fault.id,
+            "retryable": if retryable { "true" } else { "false" },
+            "created_at": created_at,
+        },
+    })];
+    if !fault.violations.is_empty() {
+        let fields = fault.violations.iter().map(|violation| {
+            json!({
+                "field": violation.location,
+                "description": format!("{}: {}", violation.keyword, violation.message),
+            })
+        });
+        data.push(json!({"@type": BAD_REQUEST, "fieldViolations": fields.collect::<Vec<_>>()}));
+    }
+    let mut aap = json!({
+        "type": "aap.error",
+        "error_id": fault.id,
+        "code": code,
+        "message": fault.message,
+        "retryable": retryable,
+        "created_at": created_at,
+    });
+    if let (Some(details), Some(members)) = (fault.wire_details(), aap.as_object_mut()) {
+        members.insert("details".into(), details);
+    }
+    data.push(json!({"@type": STRUCT, "value": aap}));
+    Value::Array(data)
+}
+
+fn log(fault: &Fault) {
+    if fault.code == FaultCode::InternalError {
+        let mut causes = String::new();
+        let mut cause = std::error::Error::source(fault);
+        while let Some(error) = cause {
+            if !causes.is_empty() {
+                causes.push_str(": ");
+            }
+            causes.push_str(&error.to_string());
+            cause = error.source();
+        }
+        tracing::error!(error.id = fault.id, cause = causes, "a skill failed inside");
+    } else {
+        tracing::debug!(error.id = fault.id, code = fault.code.as_str(), "a skill call was refused");
+    }
+}

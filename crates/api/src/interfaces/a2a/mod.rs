@@ -1,0 +1,213 @@
+//! A2A 1.0 over JSON-RPC: decode, ask the dealer, encode. Order of checks: AAP.md 2.4.
+
+mod envelope;
+mod error;
+mod headers;
+mod message;
+
+use std::borrow::Cow;
+
+use actix_web::http::header::{self, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::Payload;
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use contract::{ContractSpec, ContractVersion, Fault};
+use dealer::{Call, Dealer, Place, ResolveError};
+use uuid::Uuid;
+
+use self::envelope::Envelope;
+use self::error::{ProtocolError, Refusal};
+use self::message::SendMessage;
+use super::Visit;
+use crate::address::Target;
+use crate::limits::{self, BodyError};
+use crate::observe::Note;
+use crate::{ApiState, answer};
+
+/// Where a request came in.
+enum Door<'a> {
+    /// At a dealer's own address.
+    Own(&'a Target),
+    /// At the shared address, where `params.tenant` is the slug.
+    Shared(ContractVersion),
+}
+
+impl Door<'_> {
+    fn contract(&self) -> ContractVersion {
+        match self {
+            Door::Own(target) => target.contract,
+            Door::Shared(contract) => *contract,
+        }
+    }
+}
+
+pub(super) async fn serve(visit: Visit<'_>, payload: Payload) -> HttpResponse {
+    let door = Door::Own(&visit.target);
+    answer_at(visit.request, payload, visit.dealer, door).await
+}
+
+/// The shared endpoint `{origin}/{contract}/a2a`.
+pub(crate) async fn serve_shared(
+    request: &HttpRequest,
+    payload: Payload,
+    _: &ApiState,
+    dealer: &Dealer,
+    contract: ContractVersion,
+) -> HttpResponse {
+    answer_at(request, payload, dealer, Door::Shared(contract)).await
+}
+
+async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, door: Door<'_>) -> HttpResponse {
+    let mut note = Note { interface: "a2a", ..Note::default() };
+    if request.method() != Method::POST {
+        request.extensions_mut().insert(note);
+        return answer::wrong_method(request, "POST, OPTIONS");
+    }
+    let Some(spec) = door.contract().spec() else {
+        return answer::not_found(request);
+    };
+    let announced = request.headers().get(header::CONTENT_LENGTH);
+    let announced = announced.and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    let body = match limits::read_body(payload, announced).await {
+        Ok(body) => body,
+        Err(BodyError::TooLarge) => {
+            let detail = "The body is larger than 1 MiB.";
+            return answer::problem(request, StatusCode::PAYLOAD_TOO_LARGE, detail);
+        }
+        Err(BodyError::Broken) => {
+            return answer::problem(request, StatusCode::BAD_REQUEST, "The body could not be read to its end.");
+        }
+    };
+    let exchange = Exchange { request, dealer, door: &door, spec };
+    let reply = exchange.run(&body, &mut note).await;
+    request.extensions_mut().insert(note);
+
+    let mut respond = HttpResponse::Ok();
+    respond.content_type("application/json").insert_header((header::CACHE_CONTROL, "no-store"));
+    if reply.activated
+        && let Ok(uri) = HeaderValue::from_str(spec.extension_uri)
+    {
+        respond.insert_header((answer::A2A_EXTENSIONS, uri));
+    }
+    respond.body(reply.body)
+}
+
+/// A JSON-RPC answer.
+struct Reply {
+    body: Vec<u8>,
+    /// Whether the request activated the extension, which the answer then says.
+    activated: bool,
+}
+
+/// One request on its way.
+struct Exchange<'a> {
+    request: &'a HttpRequest,
+    dealer: &'a Dealer,
+    door: &'a Door<'a>,
+    spec: &'static ContractSpec,
+}
+
+impl Exchange<'_> {
+    async fn run(&self, body: &[u8], note: &mut Note) -> Reply {
+        let mut id = Cow::Borrowed("null");
+        let mut activated = false;
+        match self.attempt(body, &mut id, &mut activated, note).await {
+            Ok(body) => {
+                note.outcome = "ok";
+                Reply { body, activated }
+            }
+            Err(refusal) => {
+                note.outcome = refusal.name();
+                Reply { body: refusal.encode(&id, self.spec), activated }
+            }
+        }
+    }
+
+    async fn attempt<'b>(
+        &self,
+        body: &'b [u8],
+        id: &mut Cow<'b, str>,
+        activated: &mut bool,
+        note: &mut Note,
+    ) -> Result<Vec<u8>, Refusal> {
+        headers::check_content_type(self.request.headers())?;
+        let repaired;
+        let text = envelope::text(body)?;
+        let envelope = match Envelope::parse(text, id) {
+            Ok(envelope) => envelope,
+            // Legal JSON that our parser does not take as it is; see `crate::json`.
+            Err(envelope::Unparsed::Odd) => {
+                repaired = crate::json::repaired(text);
+                let mut repaired_id = Cow::Borrowed("null");
+                let parsed = Envelope::parse(&repaired, &mut repaired_id);
+                *id = Cow::Owned(repaired_id.into_owned());
+                parsed.map_err(|unparsed| unparsed.into_refusal())?
+            }
+            Err(unparsed) => return Err(unparsed.into_refusal()),
+        };
+        headers::check_version(self.request.headers(), self.spec)?;
+        *activated = headers::check_extension(self.request.headers(), self.spec)?;
+        envelope::check_method(&envelope.method)?;
+        let sent = SendMessage::read(&envelope)?;
+        let target = self.addressed(&sent).await?;
+        let parsed = sent.message()?;
+
+        let call = Call { tenant: target.tenant.clone(), contract: target.contract };
+        let span = tracing::Span::current();
+        span.record("tenant", call.tenant.slug.as_str());
+        let skill = self.dealer.dispatch(&call, &parsed.data)?;
+        note.skill = skill.id.as_str();
+        span.record("skill", note.skill);
+        message::check_input_mode(parsed.media_type.as_deref(), skill, self.spec)?;
+        message::check_output_modes(sent.accepted_output_modes()?, skill)?;
+
+        let mut out = Vec::with_capacity(2048);
+        open_reply(&mut out, id, &parsed.context_id);
+        self.dealer.call(&call, skill, parsed.data, &mut out).await?;
+        out.extend_from_slice(b",\"mediaType\":\"");
+        out.extend_from_slice(skill.response_media_type.as_bytes());
+        out.extend_from_slice(b"\"}]}}}");
+        Ok(out)
+    }
+
+    /// The dealer a request means, checked against `params.tenant` before anything of it is used.
+    async fn addressed(&self, sent: &SendMessage<'_>) -> Result<Target, Refusal> {
+        // One text for "unknown" and "wrong", so that dealers cannot be probed.
+        let refused = || ProtocolError::invalid_params("tenant", "must name the dealer of this interface").into();
+        match self.door {
+            Door::Own(target) => {
+                let said = sent.tenant()?.unwrap_or_default();
+                let wanted = target.tenant.interface_tenant.as_deref().unwrap_or_default();
+                if said == wanted { Ok((*target).clone()) } else { Err(refused()) }
+            }
+            Door::Shared(contract) => {
+                let Some(slug) = sent.tenant()? else { return Err(refused()) };
+                match self.dealer.resolve(Place::Slug(&slug)).await {
+                    Ok(tenant) if tenant.contracts.contains(contract) => {
+                        Ok(Target { tenant, contract: *contract })
+                    }
+                    Ok(_) | Err(ResolveError::Nobody(_)) => Err(refused()),
+                    Err(error) => Err(Fault::internal(error).into()),
+                }
+            }
+        }
+    }
+}
+
+fn open_reply(out: &mut Vec<u8>, id: &str, context_id: &Option<Cow<'_, str>>) {
+    let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
+    text("{\"jsonrpc\":\"2.0\",\"id\":");
+    text(id);
+    text(",\"result\":{\"message\":{\"messageId\":\"");
+    text(Uuid::new_v4().hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+    text("\",\"contextId\":");
+    match context_id {
+        Some(given) => text(&serde_json::Value::from(given.as_ref()).to_string()),
+        None => {
+            text("\"ctx-");
+            text(Uuid::new_v4().hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+            text("\"");
+        }
+    }
+    text(",\"role\":\"ROLE_AGENT\",\"parts\":[{\"data\":");
+}

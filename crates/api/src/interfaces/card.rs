@@ -1,0 +1,33 @@
+//! The Agent Card, from memory.
+
+use actix_web::http::{Method, header};
+use actix_web::{HttpMessage, HttpResponse};
+
+use super::Visit;
+use crate::answer;
+use crate::observe::Note;
+
+/// How long a copy may be used without asking (A2A 8.6).
+const CACHE: &str = "public, max-age=300";
+
+pub(super) async fn serve(visit: Visit<'_>) -> HttpResponse {
+    let request = visit.request;
+    request.extensions_mut().insert(Note { interface: "card", ..Note::default() });
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return answer::wrong_method(request, "GET, HEAD");
+    }
+    let Some(card) = visit.target.tenant.card(visit.target.contract) else {
+        return answer::not_found(request);
+    };
+    let unchanged = answer::not_modified(request, &card.etag, card.changed_at);
+    let mut respond = if unchanged { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    respond
+        .insert_header((header::ETAG, card.etag.as_str()))
+        .insert_header((header::LAST_MODIFIED, answer::http_date(card.changed_at)))
+        .insert_header((header::CACHE_CONTROL, CACHE))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"));
+    if unchanged {
+        return respond.finish();
+    }
+    respond.content_type("application/json").body(card.body.clone())
+}

@@ -1,0 +1,48 @@
+//! The ways of asking a dealer. Each is a file here and a line in [`INTERFACES`].
+
+pub(crate) mod a2a;
+mod card;
+mod page;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse};
+use dealer::Dealer;
+
+use crate::ApiState;
+use crate::address::Target;
+
+/// A request that has been placed.
+#[derive(Clone)]
+pub struct Visit<'a> {
+    /// As it came.
+    pub request: &'a HttpRequest,
+    /// What every request can reach.
+    pub state: &'a ApiState,
+    /// The core.
+    pub dealer: &'a Dealer,
+    /// Who is addressed.
+    pub target: Target,
+}
+
+/// The future of an answer; requests stay on the thread that accepted them.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = HttpResponse> + 'a>>;
+
+/// One interface, mounted below every dealer's base and every contract's base.
+pub struct Interface {
+    /// For logs and counts.
+    pub name: &'static str,
+    /// Path below the base; served with and without a trailing slash.
+    pub path: &'static str,
+    /// Answers.
+    pub serve: for<'a> fn(Visit<'a>, Payload) -> Answering<'a>,
+}
+
+/// All of them.
+pub static INTERFACES: &[Interface] = &[
+    Interface { name: "page", path: "", serve: |visit, _| Box::pin(page::serve(visit)) },
+    Interface { name: "card", path: ".well-known/agent-card.json", serve: |visit, _| Box::pin(card::serve(visit)) },
+    Interface { name: "a2a", path: "a2a", serve: |visit, payload| Box::pin(a2a::serve(visit, payload)) },
+];

@@ -1,0 +1,181 @@
+//! One request id, one span, one count for every request.
+
+use std::net::IpAddr;
+use std::time::Instant;
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, web};
+use dealer::Dealer;
+use opentelemetry::metrics::{Counter, Histogram};
+use opentelemetry::propagation::Extractor;
+use opentelemetry::{KeyValue, global};
+use tracing::{Instrument, field};
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+use uuid::Uuid;
+
+use crate::ApiState;
+use crate::answer::RequestId;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What an interface learned about its request, for counting.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Note {
+    /// The interface's name.
+    pub(crate) interface: &'static str,
+    /// The skill that was asked for.
+    pub(crate) skill: &'static str,
+    /// `ok`, an AAP code, or the number of a protocol error.
+    pub(crate) outcome: &'static str,
+}
+
+/// Instruments of the HTTP side.
+pub(crate) struct Meters {
+    duration: Histogram<f64>,
+    calls: Counter<u64>,
+}
+
+impl Meters {
+    pub(crate) fn new() -> Meters {
+        let meter = global::meter("forecourt");
+        Meters {
+            duration: meter
+                .f64_histogram("http.server.request.duration")
+                .with_description("How long requests took")
+                .with_unit("s")
+                .with_boundaries(vec![0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0])
+                .build(),
+            calls: meter.u64_counter("aap.calls").with_description("Skill calls by outcome").build(),
+        }
+    }
+}
+
+/// Middleware: `App::wrap(from_fn(api::observe))`.
+///
+/// # Errors
+/// Those of the service below, unchanged.
+pub async fn observe(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let began = Instant::now();
+    let Some(state) = request.app_data::<web::Data<ApiState>>().cloned() else {
+        return next.call(request).await.map(ServiceResponse::map_into_left_body::<String>);
+    };
+    let id = id_of(&request, &state);
+    let client = state.proxies().client(request.request());
+    let span = span_of(&request, &id, client);
+    request.extensions_mut().insert(RequestId(id.clone()));
+
+    let mut response = next.call(request).instrument(span.clone()).await?;
+
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    if state.is_draining() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    let status = response.status().as_u16();
+    let note = response.request().extensions().get::<Note>().copied().unwrap_or_default();
+    span.record("status", status);
+    let took = began.elapsed();
+    let meters = state.meters();
+    meters.duration.record(
+        took.as_secs_f64(),
+        &[
+            KeyValue::new("interface", note.interface),
+            KeyValue::new("http.response.status_code", i64::from(status)),
+        ],
+    );
+    if !note.outcome.is_empty() {
+        meters.calls.add(
+            1,
+            &[
+                KeyValue::new("interface", note.interface),
+                KeyValue::new("skill", note.skill),
+                KeyValue::new("outcome", note.outcome),
+            ],
+        );
+    }
+    span.in_scope(|| {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        if status >= 500 {
+            tracing::warn!(status, micros, "request failed");
+        } else {
+            tracing::debug!(status, micros, outcome = note.outcome, "request answered");
+        }
+    });
+    Ok(response.map_into_right_body())
+}
+
+/// A proxy of ours may have given the request its id already; strangers may not choose one.
+fn id_of(request: &ServiceRequest, state: &ApiState) -> String {
+    let from_proxy = request
+        .peer_addr()
+        .filter(|peer| state.proxies().contains(peer.ip()))
+        .and_then(|_| request.headers().get(REQUEST_ID))
+        .and_then(|value| value.to_str().ok())
+        .filter(|id| (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
+    from_proxy.map_or_else(|| Uuid::now_v7().simple().to_string(), str::to_owned)
+}
+
+fn span_of(request: &ServiceRequest, id: &str, client: Option<IpAddr>) -> tracing::Span {
+    let span = tracing::info_span!(
+        "request",
+        request_id = id,
+        method = %request.method(),
+        path = request.path(),
+        client = field::Empty,
+        tenant = field::Empty,
+        skill = field::Empty,
+        status = field::Empty,
+        otel.kind = "server",
+    );
+    if let Some(client) = client {
+        span.record("client", field::display(client));
+    }
+    if request.headers().contains_key("traceparent") {
+        let parent = global::get_text_map_propagator(|propagator| propagator.extract(&Headers(request.headers())));
+        // Without a tracing layer there is nothing to join.
+        let _ = span.set_parent(parent);
+    }
+    span
+}
+
+struct Headers<'a>(&'a HeaderMap);
+
+impl Extractor for Headers<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(|value| value.to_str().ok())
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.keys().map(HeaderName::as_str).collect()
+    }
+}
+
+/// Makes the core's figures readable as gauges.
+pub(crate) fn watch_figures(dealer: &Dealer) {
+    let meter = global::meter("forecourt");
+    let gauge = |name: &'static str, about: &'static str, read: fn(&dealer::Figures) -> u64| {
+        let dealer = dealer.downgrade();
+        meter
+            .u64_observable_gauge(name)
+            .with_description(about)
+            .with_callback(move |observer| {
+                if let Some(dealer) = dealer.upgrade() {
+                    observer.observe(read(&dealer.figures()), &[]);
+                }
+            })
+            .build();
+    };
+    gauge("dealers.active", "Dealers that are served", |f| f.active as u64);
+    gauge("dealers.suspended", "Dealers that are suspended", |f| f.suspended as u64);
+    gauge("dealers.removed", "Dealers that are removed", |f| f.removed as u64);
+    gauge("lots.loaded", "Lots in memory", |f| f.lots);
+    gauge("lots.bytes", "Bytes accounted for by lots in memory", |f| f.lot_bytes);
+    gauge("data.age.seconds", "Time since the database last confirmed what is held", |f| f.age.as_secs());
+}

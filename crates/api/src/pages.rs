@@ -1,0 +1,193 @@
+//! Pages for people who open an address in a browser: what is here and how to call it.
+
+use std::fmt::Write as _;
+
+use actix_web::http::{Method, header};
+use actix_web::{HttpRequest, HttpResponse};
+use contract::{ContractSpec, ContractVersion, SkillId};
+use dealer::{Dealer, Tenant};
+
+use crate::answer;
+
+/// How many dealers the platform's page lists.
+const LISTED: usize = 50;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:0 auto;padding:2rem 1rem;\
+color:#1b2430;background:#fbfbf9}h1{font-size:1.8rem;margin:0 0 .25rem}h2{font-size:1.15rem;margin:2rem 0 .5rem}\
+a{color:#0b5cad}code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#10202f;color:#e8eef4;\
+padding:1rem;border-radius:8px;overflow-x:auto;white-space:pre}table{border-collapse:collapse;width:100%}\
+td,th{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #dcdfe3;vertical-align:top;\
+overflow-wrap:anywhere}p.lead{color:#48535f;margin:0}";
+
+/// The platform's own page.
+pub(crate) fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResponse {
+    let origin = dealer.addresses().origin.as_str();
+    let slugs = dealer.active_slugs(LISTED);
+    let active = dealer.figures().active;
+    let mut body = String::new();
+    push(&mut body, format_args!("<h1>Forecourt</h1><p class=lead>{active} car dealer agents for AI buyer agents.</p>"));
+    body.push_str(
+        "<p>Each dealer here has an <a href=\"https://a2a-protocol.org/\">A2A 1.0</a> Agent Card and an endpoint that \
+         speaks the <a href=\"https://autoagentprotocol.org/\">Auto Agent Protocol</a>: dealer information, \
+         inventory search, facets and vehicle detail. Give your agent a dealer's base address; it needs nothing \
+         else.</p>",
+    );
+    if slugs.is_empty() {
+        body.push_str(
+            "<h2>No dealers yet</h2><p>Load the demo dealers with <code>forecourt demo</code>, or your own with \
+             <code>forecourt provision FILE</code>.</p>",
+        );
+    } else {
+        body.push_str("<h2>Dealers</h2><table><tr><th>Base address</th><th>Agent Card</th></tr>");
+        for slug in &slugs {
+            let base = escaped(&dealer.addresses().path_base(slug));
+            push(
+                &mut body,
+                format_args!(
+                    "<tr><td><a href=\"{base}\">{base}</a></td><td><a \
+                     href=\"{base}.well-known/agent-card.json\">agent-card.json</a></td></tr>"
+                ),
+            );
+        }
+        body.push_str("</table>");
+        if active > slugs.len() {
+            push(&mut body, format_args!("<p>… and {} more.</p>", active - slugs.len()));
+        }
+    }
+    push(
+        &mut body,
+        format_args!(
+            "<h2>Addresses</h2><table>\
+             <tr><td><code>{origin}/t/{{slug}}/</code></td><td>a dealer, in its default contract version</td></tr>\
+             <tr><td><code>{origin}/t/{{slug}}/v3.0/</code></td><td>a dealer, in a named contract version</td></tr>\
+             <tr><td><code>…/.well-known/agent-card.json</code></td><td>its Agent Card</td></tr>\
+             <tr><td><code>…/a2a</code></td><td>its A2A JSON-RPC endpoint (POST)</td></tr>\
+             <tr><td><code>{origin}/v3.0/a2a</code></td><td>one endpoint for all dealers; \
+             <code>params.tenant</code> is the slug</td></tr>\
+             <tr><td><a href=\"/healthz\">/healthz</a>, <a href=\"/readyz\">/readyz</a>, \
+             <a href=\"/metrics\">/metrics</a></td><td>for operators</td></tr></table>",
+            origin = escaped(origin),
+        ),
+    );
+    html(request, "Forecourt", &body, None)
+}
+
+/// A dealer's page.
+pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractVersion) -> HttpResponse {
+    let Some(spec) = contract.spec() else { return answer::not_found(request) };
+    let card = format!("{}.well-known/agent-card.json", tenant.base);
+    let endpoint = format!("{}{contract}/a2a", tenant.base);
+    let mut body = String::new();
+    push(
+        &mut body,
+        format_args!(
+            "<h1>{name}</h1><p class=lead>A car dealer agent. This address is made for programs; here is how they \
+             use it.</p><h2>Addresses</h2><table>\
+             <tr><th>Agent Card</th><td><a href=\"{card}\">{card}</a></td></tr>\
+             <tr><th>Endpoint</th><td><code>{endpoint}</code> (A2A 1.0, JSON-RPC, POST)</td></tr>\
+             <tr><th>Extension</th><td><code>{uri}</code></td></tr></table>",
+            name = escaped(&tenant.name),
+            card = escaped(&card),
+            endpoint = escaped(&endpoint),
+            uri = spec.extension_uri,
+        ),
+    );
+    body.push_str("<h2>Skills</h2><table>");
+    for id in &tenant.skills {
+        let skill = id.spec();
+        push(&mut body, format_args!("<tr><td><code>{id}</code></td><td>{}</td></tr>", skill.description));
+    }
+    body.push_str("</table><h2>Try it</h2>");
+    push(&mut body, format_args!("<pre>curl -s {}</pre>", escaped(&shell_quoted(&card))));
+    if tenant.skills.contains(&SkillId::InventorySearch) {
+        push(&mut body, format_args!("<pre>{}</pre>", escaped(&search_command(tenant, &endpoint, spec))));
+    }
+    html(request, &tenant.name, &body, Some(&card))
+}
+
+/// A search as a command that works when it is pasted into a shell.
+fn search_command(tenant: &Tenant, endpoint: &str, spec: &ContractSpec) -> String {
+    let skill = SkillId::InventorySearch.spec();
+    let tenant_member = match &tenant.interface_tenant {
+        Some(value) => format!("\"tenant\":{},", serde_json::Value::from(value.as_str())),
+        None => String::new(),
+    };
+    let request = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"SendMessage\",\"params\":{{{tenant_member}\"message\":{{\
+         \"messageId\":\"m-1\",\"role\":\"ROLE_USER\",\"parts\":[{{\"mediaType\":\"{}\",\"data\":{{\"type\":\"{}\",\
+         \"pagination\":{{\"limit\":3}},\"sort\":{{\"field\":\"price\",\"order\":\"asc\"}}}}}}]}},\
+         \"configuration\":{{\"acceptedOutputModes\":[\"{}\"]}}}}}}",
+        skill.request_media_type, skill.request_type, skill.response_media_type,
+    );
+    format!(
+        "curl -s {} \\\n  -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' \\\n  \
+         -H 'A2A-Extensions: {}' \\\n  -d {}",
+        shell_quoted(endpoint),
+        spec.extension_uri,
+        shell_quoted(&request),
+    )
+}
+
+fn html(request: &HttpRequest, title: &str, body: &str, card: Option<&str>) -> HttpResponse {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return answer::wrong_method(request, "GET, HEAD");
+    }
+    let link = card.map(|card| {
+        format!("<link rel=alternate type=\"application/json\" title=\"Agent Card\" href=\"{}\">", escaped(card))
+    });
+    let page = format!(
+        "<!doctype html><html lang=en><head><meta charset=utf-8><title>{}</title>\
+         <meta name=viewport content=\"width=device-width,initial-scale=1\">{}<style>{STYLE}</style></head>\
+         <body><main>{body}</main></body></html>",
+        escaped(title),
+        link.unwrap_or_default(),
+    );
+    HttpResponse::Ok()
+        .content_type("text/html; charset=utf-8")
+        .insert_header((header::CACHE_CONTROL, "public, max-age=60"))
+        .insert_header((
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; form-action 'none'; \
+             frame-ancestors 'none'",
+        ))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .body(page)
+}
+
+fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    let _ = out.write_fmt(text);
+}
+
+/// Text as it may stand in HTML, in an attribute too.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text as one word of a POSIX shell.
+fn shell_quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_breaks_out_of_markup_or_a_shell_word() {
+        assert_eq!(escaped("<a href=\"x\">'&"), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;");
+        assert_eq!(shell_quoted("it's $(x)"), "'it'\\''s $(x)'");
+    }
+}

@@ -1,0 +1,136 @@
+//! Every dealer's addresses, in memory: a request is placed without asking the database, and a stranger's guess
+//! costs nothing.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use store::{DirectoryRow, TenantId, TenantState};
+
+/// Where a request was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// By path, by platform host, or by A2A `tenant`.
+    Slug(&'a str),
+    /// By a custom domain.
+    Domain(&'a str),
+}
+
+/// What the directory knows of a dealer.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) id: TenantId,
+    pub(crate) slug: String,
+    pub(crate) state: TenantState,
+    pub(crate) revision: i64,
+    pub(crate) inventory_version: i64,
+    domains: Vec<String>,
+}
+
+/// All dealers, by every name they are reached by.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    maps: RwLock<Maps>,
+}
+
+#[derive(Debug, Default)]
+struct Maps {
+    by_id: HashMap<TenantId, Entry>,
+    by_slug: HashMap<String, TenantId>,
+    by_domain: HashMap<String, TenantId>,
+}
+
+impl Directory {
+    pub(crate) fn find(&self, place: Place<'_>) -> Option<Entry> {
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        let id = match place {
+            Place::Slug(slug) => maps.by_slug.get(slug),
+            Place::Domain(domain) => maps.by_domain.get(domain),
+        }?;
+        maps.by_id.get(id).cloned()
+    }
+
+    pub(crate) fn is_domain(&self, domain: &str) -> bool {
+        self.maps.read().unwrap_or_else(PoisonError::into_inner).by_domain.contains_key(domain)
+    }
+
+    pub(crate) fn entry(&self, id: TenantId) -> Option<Entry> {
+        self.maps.read().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned()
+    }
+
+    pub(crate) fn put(&self, row: DirectoryRow) {
+        let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
+        maps.forget(row.tenant_id);
+        maps.by_slug.insert(row.slug.clone(), row.tenant_id);
+        for domain in &row.domains {
+            maps.by_domain.insert(domain.clone(), row.tenant_id);
+        }
+        maps.by_id.insert(
+            row.tenant_id,
+            Entry {
+                id: row.tenant_id,
+                slug: row.slug,
+                state: row.state,
+                revision: row.revision,
+                inventory_version: row.inventory_version,
+                domains: row.domains,
+            },
+        );
+    }
+
+    pub(crate) fn forget(&self, id: TenantId) {
+        self.maps.write().unwrap_or_else(PoisonError::into_inner).forget(id);
+    }
+
+    /// The dealers whose row differs from what is known, and those that are gone.
+    pub(crate) fn differences(&self, rows: &[DirectoryRow]) -> (Vec<DirectoryRow>, Vec<TenantId>) {
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        let changed = rows
+            .iter()
+            .filter(|row| {
+                maps.by_id.get(&row.tenant_id).is_none_or(|known| {
+                    (known.revision, known.inventory_version, known.state)
+                        != (row.revision, row.inventory_version, row.state)
+                })
+            })
+            .cloned()
+            .collect();
+        let present: std::collections::HashSet<_> = rows.iter().map(|row| row.tenant_id).collect();
+        let gone = maps.by_id.keys().filter(|id| !present.contains(id)).copied().collect();
+        (changed, gone)
+    }
+
+    /// Slugs of active dealers, sorted, at most `limit`.
+    pub(crate) fn active_slugs(&self, limit: usize) -> Vec<String> {
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        let mut slugs: Vec<_> = maps
+            .by_id
+            .values()
+            .filter(|entry| entry.state == TenantState::Active)
+            .map(|entry| entry.slug.clone())
+            .collect();
+        slugs.sort_unstable();
+        slugs.truncate(limit);
+        slugs
+    }
+
+    /// How many dealers there are, by state.
+    pub(crate) fn count(&self, state: TenantState) -> usize {
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        maps.by_id.values().filter(|entry| entry.state == state).count()
+    }
+}
+
+impl Maps {
+    fn forget(&mut self, id: TenantId) {
+        let Some(old) = self.by_id.remove(&id) else { return };
+        // A domain may have moved on to another dealer already; only our own entries go.
+        if self.by_slug.get(&old.slug) == Some(&id) {
+            self.by_slug.remove(&old.slug);
+        }
+        for domain in &old.domains {
+            if self.by_domain.get(domain) == Some(&id) {
+                self.by_domain.remove(domain);
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Following the database: notices are the fast path, the poll is what correctness rests on.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use store::{Change, Changes, DirectoryRow, Store, TenantId};
+use tokio::time::Instant;
+use tracing::{debug, info, warn};
+
+use crate::card::{self, Cause};
+use crate::origin::Addresses;
+use crate::{Inner, skills, unix_now};
+
+/// Setting: where the platform is reached; read by every command that renders cards.
+pub(crate) const ADDRESSES: &str = "addresses";
+/// Setting: for what the stored cards were last rendered.
+const RENDERED: &str = "cards_rendered_for";
+
+/// Runs until nobody uses the core any more.
+pub(crate) async fn run(inner: Weak<Inner>, poll_every: Duration) {
+    let mut changes: Option<Changes> = None;
+    let mut next_poll = Instant::now() + poll_every;
+    loop {
+        let Some(strong) = inner.upgrade() else { return };
+        if changes.is_none() {
+            match strong.store.listen().await {
+                Ok(listening) => changes = Some(listening),
+                Err(error) => debug!(%error, "listening for changes is not possible now; polling goes on"),
+            }
+        }
+        drop(strong);
+        // The poll has its own clock: a stream of notices must not put it off.
+        let woken = tokio::time::timeout_at(next_poll, next_change(&mut changes)).await;
+        let Some(inner) = inner.upgrade() else { return };
+        let done = match woken {
+            Ok(Ok(Change::Tenant(id))) => look_at(&inner, id).await,
+            Ok(Ok(Change::Inventory(id, version))) => {
+                refresh_lot(&inner, id, version);
+                Ok(())
+            }
+            Ok(Ok(Change::Reconnected)) => poll(&inner).await,
+            Ok(Err(error)) => {
+                debug!(%error, "the notice connection broke");
+                changes = None;
+                Ok(())
+            }
+            Err(_) => {
+                next_poll = Instant::now() + poll_every;
+                poll(&inner).await
+            }
+        };
+        if let Err(error) = done {
+            warn!(%error, age_seconds = inner_age(&inner), "the database does not answer; serving what is held");
+        }
+    }
+}
+
+/// The next notice; never, where nobody listens.
+async fn next_change(changes: &mut Option<Changes>) -> Result<Change, store::Error> {
+    match changes {
+        Some(listening) => listening.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn inner_age(inner: &Arc<Inner>) -> u64 {
+    crate::Dealer { inner: Arc::clone(inner) }.age().as_secs()
+}
+
+/// Compares everything with the database. Sufficient by itself: no notice is needed for any change to be seen.
+pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), store::Error> {
+    let mut tx = inner.store.platform().await?;
+    let rows = tx.directory().await?;
+    drop(tx);
+    let (changed, gone) = inner.directory.differences(&rows);
+    for row in changed {
+        learn(inner, row).await;
+    }
+    for id in gone {
+        inner.directory.forget(id);
+        inner.lots.forget(id).await;
+    }
+    inner.confirm();
+    Ok(())
+}
+
+async fn look_at(inner: &Arc<Inner>, id: TenantId) -> Result<(), store::Error> {
+    let mut tx = inner.store.platform().await?;
+    let row = tx.directory_of(id).await?;
+    drop(tx);
+    match row {
+        Some(row) => learn(inner, row).await,
+        None => {
+            inner.directory.forget(id);
+            inner.lots.forget(id).await;
+        }
+    }
+    Ok(())
+}
+
+/// Takes over a dealer's new row. A dealer that is being served is read before its new revision is announced, so
+/// that no request waits for it and an outage in between leaves the old one in place.
+async fn learn(inner: &Arc<Inner>, row: DirectoryRow) {
+    let known = inner.directory.entry(row.tenant_id);
+    if let Some(known) = &known {
+        // A poll that was read before a notice must not undo it.
+        if row.revision < known.revision {
+            return;
+        }
+        let served = inner.tenants.contains_key(&(known.id, known.revision));
+        if served && row.revision > known.revision && row.state == known.state {
+            let key = (row.tenant_id, row.revision);
+            if let Err(error) = inner.tenants.try_get_with(key, inner.load_tenant(row.tenant_id)).await {
+                warn!(tenant = %row.slug, %error, "a changed dealer cannot be read; the former state is served");
+                return;
+            }
+        }
+    }
+    let version = u64::try_from(row.inventory_version).unwrap_or(0);
+    let id = row.tenant_id;
+    if known.as_ref().is_some_and(|known| known.state != row.state) {
+        info!(tenant = %row.slug, state = ?row.state, "dealer changed its state");
+    }
+    inner.directory.put(row);
+    refresh_lot(inner, id, version);
+}
+
+/// Refreshes a lot beside the requests; they never wait for it.
+fn refresh_lot(inner: &Arc<Inner>, id: TenantId, version: u64) {
+    let inner = Arc::clone(inner);
+    tokio::spawn(async move {
+        if let Err(error) = inner.lots.refresh(id, version, unix_now()).await {
+            warn!(tenant = %id.0, %error, "a changed lot cannot be read; the former version is served");
+        }
+    });
+}
+
+/// Writes down where the platform is reached and re-renders every stored card if that, the renderer or the
+/// skills of this build changed. Interrupted, it goes on at the next start.
+pub(crate) async fn settle_addresses(store: &Store, addresses: &Addresses) -> Result<(), store::Error> {
+    let wanted = json!(addresses);
+    let rendered_for = json!({
+        "addresses": wanted,
+        "renderer": card::RENDERER,
+        "skills": skills::built().map(|id| id.as_str()).collect::<Vec<_>>(),
+        "contracts": contract::CONTRACTS.iter().map(|spec| spec.version.as_str()).collect::<Vec<_>>(),
+    });
+    let mut tx = store.platform().await?;
+    tx.set_setting(ADDRESSES, &wanted).await?;
+    let up_to_date = tx.setting(RENDERED).await? == Some(rendered_for.clone());
+    let dealers = if up_to_date { Vec::new() } else { tx.directory().await? };
+    tx.commit().await?;
+    if up_to_date {
+        return Ok(());
+    }
+    let mut cards = 0;
+    for dealer in &dealers {
+        cards += rerender(store, dealer.tenant_id, addresses).await?;
+    }
+    if cards > 0 {
+        info!(cards, dealers = dealers.len(), "cards were rendered anew for changed addresses or a new build");
+    }
+    let mut tx = store.platform().await?;
+    tx.set_setting(RENDERED, &rendered_for).await?;
+    tx.commit().await
+}
+
+async fn rerender(store: &Store, id: TenantId, addresses: &Addresses) -> Result<usize, store::Error> {
+    let mut tx = store.tenant(id).await?;
+    let Some(row) = tx.lock().await? else { return Ok(0) };
+    let rooftops = tx.rooftops().await?;
+    let cause = Cause { what: "addresses or build changed", actor: "platform" };
+    let changed = card::card_changed(&mut tx, &row, &rooftops, addresses, cause).await?;
+    if changed > 0 {
+        tx.bump_revision().await?;
+        tx.commit().await?;
+    }
+    Ok(changed)
+}
+
+/// The addresses that the running platform has written down, for commands that run beside it.
+pub(crate) fn stored_addresses(setting: Option<Value>) -> Option<Addresses> {
+    setting.and_then(|value| serde_json::from_value(value).ok())
+}

@@ -1,0 +1,163 @@
+//! Lots in memory: loaded once, refreshed when they change, and older versions kept while a cursor can live.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use inventory::{Removed, Snapshot};
+use moka::future::Cache;
+use store::{Store, TenantId};
+use tokio::sync::Semaphore;
+
+/// How long a cursor lives, in seconds; a version from which one was issued is kept that long.
+pub(crate) const CURSOR_SECONDS: u64 = 15 * 60;
+
+/// How many superseded versions of one lot are kept at most; beyond it the oldest cursors end early.
+const MAX_OLDER: usize = 32;
+
+/// A snapshot, and until when a cursor issued from it is alive.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) snapshot: Snapshot,
+    cursors_until: AtomicU64,
+}
+
+impl Held {
+    /// Notes that a cursor was issued that ends at `until` (unix seconds).
+    pub(crate) fn keep_until(&self, until: u64) {
+        self.cursors_until.fetch_max(until, Ordering::Relaxed);
+    }
+}
+
+/// One lot at one time: the current version and those that living cursors need. Immutable; a refresh makes a
+/// new one, so that the cache weighs it anew.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) current: Arc<Held>,
+    older: Vec<Arc<Held>>,
+}
+
+impl View {
+    /// The version a cursor names, if it is still held.
+    pub(crate) fn at(&self, version: u64) -> Option<&Arc<Held>> {
+        std::iter::once(&self.current).chain(&self.older).find(|held| held.snapshot.version() == version)
+    }
+
+    fn weight(&self) -> u32 {
+        let bytes: usize =
+            std::iter::once(&self.current).chain(&self.older).map(|held| held.snapshot.weight()).sum();
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    }
+
+    fn superseded(&self, next: Arc<Held>, now: u64) -> View {
+        let mut older: Vec<_> = std::iter::once(&self.current)
+            .chain(&self.older)
+            .filter(|held| held.cursors_until.load(Ordering::Relaxed) > now)
+            .cloned()
+            .collect();
+        older.truncate(MAX_OLDER);
+        View { current: next, older }
+    }
+}
+
+/// All lots that are in memory.
+#[derive(Debug)]
+pub(crate) struct Lots {
+    store: Store,
+    views: Cache<TenantId, Arc<View>>,
+    loads: Semaphore,
+}
+
+/// A lot could not be loaded. Shared by everyone who waited for it.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum LoadError {
+    #[error("loading the lot failed: {0}")]
+    Store(#[source] Arc<store::Error>),
+    #[error("building the lot failed: {0}")]
+    Build(Arc<str>),
+}
+
+impl From<store::Error> for LoadError {
+    fn from(error: store::Error) -> Self {
+        Self::Store(Arc::new(error))
+    }
+}
+
+impl Lots {
+    pub(crate) fn new(store: Store, bytes: u64) -> Lots {
+        let views = Cache::builder().max_capacity(bytes).weigher(|_, view: &Arc<View>| view.weight()).build();
+        // Loading is mostly waiting for the database, building is work: a few at once keep both busy.
+        Lots { store, views, loads: Semaphore::new(4) }
+    }
+
+    /// The dealer's lot; loaded by the first of all that ask at once.
+    pub(crate) async fn view(&self, tenant: TenantId) -> Result<Arc<View>, LoadError> {
+        if let Some(view) = self.views.get(&tenant).await {
+            return Ok(view);
+        }
+        let load = async {
+            let held = self.load(tenant).await?;
+            Ok::<_, LoadError>(Arc::new(View { current: held, older: Vec::new() }))
+        };
+        self.views.try_get_with(tenant, load).await.map_err(|shared| (*shared).clone())
+    }
+
+    /// Brings a held lot to `version` or newer. Lots that nobody asked for stay out of memory.
+    pub(crate) async fn refresh(&self, tenant: TenantId, version: u64, now: u64) -> Result<(), LoadError> {
+        let Some(view) = self.views.get(&tenant).await else { return Ok(()) };
+        if view.current.snapshot.version() >= version {
+            return Ok(());
+        }
+        let next = self.load(tenant).await?;
+        let entry = self.views.entry(tenant);
+        entry
+            .and_compute_with(|found| {
+                let op = match found.map(moka::Entry::into_value) {
+                    // Evicted meanwhile: the next question loads it.
+                    None => moka::ops::compute::Op::Nop,
+                    Some(view) if view.current.snapshot.version() >= next.snapshot.version() => {
+                        moka::ops::compute::Op::Nop
+                    }
+                    Some(view) => moka::ops::compute::Op::Put(Arc::new(view.superseded(next, now))),
+                };
+                std::future::ready(op)
+            })
+            .await;
+        Ok(())
+    }
+
+    /// Forgets a lot, for a dealer that is gone.
+    pub(crate) async fn forget(&self, tenant: TenantId) {
+        self.views.invalidate(&tenant).await;
+    }
+
+    /// The version held in memory, if any.
+    pub(crate) async fn held_version(&self, tenant: TenantId) -> Option<u64> {
+        self.views.get(&tenant).await.map(|view| view.current.snapshot.version())
+    }
+
+    /// Bytes accounted for, and lots held.
+    pub(crate) fn weight(&self) -> (u64, u64) {
+        (self.views.weighted_size(), self.views.entry_count())
+    }
+
+    #[tracing::instrument(name = "lot.load", skip_all)]
+    async fn load(&self, tenant: TenantId) -> Result<Arc<Held>, LoadError> {
+        // A closed semaphore would only mean that nothing limits us any more.
+        let _permit = self.loads.acquire().await.ok();
+        let mut tx = self.store.tenant(tenant).await?;
+        let lot = tx.lot().await?;
+        drop(tx);
+        let build = move || {
+            let removed = lot.removed.into_iter().map(|unit| Removed {
+                vehicle_id: unit.vehicle_id,
+                vin: unit.vin,
+                stock: unit.stock,
+            });
+            Snapshot::build(lot.version, lot.listings, removed.collect())
+        };
+        let snapshot = tokio::task::spawn_blocking(build)
+            .await
+            .map_err(|join| LoadError::Build(join.to_string().into()))?;
+        Ok(Arc::new(Held { snapshot, cursors_until: AtomicU64::new(0) }))
+    }
+}

@@ -1,0 +1,173 @@
+//! What a dealer decided for itself. Stored as JSON; absent members mean the documented defaults.
+
+use contract::payload::{Sort, SortField};
+use serde::Deserialize;
+
+/// A dealer's policy. Every member is optional in its stored form.
+///
+/// The members about leads and appointments are checked and stored here and honoured by `lead.submit`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Page size of a search that names none.
+    pub default_limit: u32,
+    /// Largest page size; larger requests are answered with this one.
+    pub max_limit: u32,
+    /// Order of a search that names none.
+    pub default_sort: Sort,
+    /// Skill calls in one window; `None` means no limit.
+    pub rate_limit: Option<RateLimit>,
+    /// What of the schema's search this dealer offers; `None` means all of it.
+    pub search: Option<SearchPolicy>,
+    /// A test drive without a vehicle is refused.
+    pub test_drive_requires_vehicle: bool,
+    /// How appointments are answered.
+    pub appointments: Appointments,
+    /// Length of a slot, and of an appointment that names no duration, in minutes.
+    pub appointment_slot_minutes: u32,
+    /// Earliest start from now, in minutes.
+    pub appointment_notice_minutes: u32,
+    /// Latest start from now, in days.
+    pub appointment_horizon_days: u32,
+    /// Appointments at once per rooftop and department.
+    pub appointment_capacity: u32,
+    /// How long an idempotency key is remembered, in hours.
+    pub idempotency_hours: u32,
+    /// How long an equivalent lead counts as a duplicate, in hours.
+    pub duplicate_hours: u32,
+    /// How far in the future a consent may lie, in seconds.
+    pub consent_clock_skew_seconds: u32,
+    /// Channels the dealer works.
+    pub follow_up_channels: Vec<Channel>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            default_limit: 20,
+            max_limit: 100,
+            default_sort: Sort::DEFAULT,
+            rate_limit: None,
+            search: None,
+            test_drive_requires_vehicle: true,
+            appointments: Appointments::Auto,
+            appointment_slot_minutes: 30,
+            appointment_notice_minutes: 120,
+            appointment_horizon_days: 60,
+            appointment_capacity: 1,
+            idempotency_hours: 24,
+            duplicate_hours: 24,
+            consent_clock_skew_seconds: 300,
+            follow_up_channels: vec![Channel::Phone, Channel::Email, Channel::Sms],
+        }
+    }
+}
+
+impl Policy {
+    /// Members whose value cannot be meant, as `(member, sentence)`.
+    pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
+        let mut problems = Vec::new();
+        if self.max_limit == 0 || self.max_limit > 1000 {
+            problems.push(("max_limit", "must be between 1 and 1000"));
+        }
+        if self.default_limit == 0 || self.default_limit > self.max_limit {
+            problems.push(("default_limit", "must be at least 1 and not above max_limit"));
+        }
+        if self.rate_limit.is_some_and(|limit| limit.requests == 0 || limit.per_seconds == 0) {
+            problems.push(("rate_limit", "requests and per_seconds must be at least 1"));
+        }
+        if self.appointment_slot_minutes < 5 || self.appointment_slot_minutes > 1440 {
+            problems.push(("appointment_slot_minutes", "must be between 5 and 1440"));
+        }
+        if self.appointment_capacity == 0 {
+            problems.push(("appointment_capacity", "must be at least 1"));
+        }
+        if self.follow_up_channels.is_empty() {
+            problems.push(("follow_up_channels", "must name at least one channel"));
+        }
+        if let Some(search) = &self.search {
+            let filters = search.filters.iter().flatten();
+            if filters.clone().any(|name| !FILTERS.contains(&name.as_str())) {
+                problems.push(("search", "filters may only name filters of the protocol"));
+            }
+        }
+        problems
+    }
+}
+
+/// `requests` skill calls in `per_seconds` seconds, counted per process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimit {
+    /// Calls answered in one window.
+    pub requests: u32,
+    /// Length of a window.
+    pub per_seconds: u32,
+}
+
+/// What a dealer offers of search; an absent list means everything the schema has.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SearchPolicy {
+    /// Offered filters.
+    pub filters: Option<Vec<String>>,
+    /// Offered sort fields.
+    pub sort_fields: Option<Vec<SortField>>,
+    /// Offered values of the `features` filter.
+    pub feature_codes: Option<Vec<String>>,
+}
+
+/// How appointments are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Appointments {
+    /// Open times are confirmed, others get proposals.
+    Auto,
+    /// People answer.
+    Manual,
+    /// A time that cannot be kept is an error.
+    Strict,
+}
+
+/// A way of reaching a shopper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Channel {
+    /// A call.
+    Phone,
+    /// A mail.
+    Email,
+    /// A text message.
+    Sms,
+}
+
+/// Every filter of the protocol, as requests name them.
+pub const FILTERS: [&str; 28] = [
+    "make", "model", "trim", "condition", "vehicle_type", "transmission", "fuel", "driveline", "body",
+    "charge_port", "exterior_color", "interior_color", "rooftops", "status", "features", "dc_fast_charge",
+    "year_min", "year_max", "price_min", "price_max", "mileage_max", "displacement_cc_min",
+    "displacement_cc_max", "electric_range_mi_min", "electric_range_mi_max", "vin", "stock", "query",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn absent_members_mean_the_defaults() {
+        let policy: Policy = serde_json::from_value(json!({})).unwrap();
+        assert_eq!(policy, Policy::default());
+        assert!(policy.problems().is_empty());
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        let policy: Policy = serde_json::from_value(
+            json!({"max_limit": 0, "rate_limit": {"requests": 0, "per_seconds": 1}, "search": {"filters": ["nope"]}}),
+        )
+        .unwrap();
+        let members: Vec<_> = policy.problems().into_iter().map(|(member, _)| member).collect();
+        assert_eq!(members, ["max_limit", "default_limit", "rate_limit", "search"]);
+    }
+}

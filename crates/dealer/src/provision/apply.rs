@@ -1,0 +1,286 @@
+//! Carrying out a provisioning document: one transaction per dealer, all of it or nothing.
+
+use std::collections::HashSet;
+
+use chrono::Utc;
+use contract::{ContractVersion, Listing, SkillId};
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use store::{Removed, RooftopRow, Store, TenantId, TenantRow, TenantState, TenantTx};
+
+use super::Problem;
+use super::document::{Document, Member, SoldUnit, Wanted};
+use crate::card::{self, Cause};
+use crate::follow;
+use crate::origin::Addresses;
+
+/// What became of one dealer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is new.
+    Created,
+    /// Something changed.
+    Updated,
+    /// Everything was so already; nothing was written, no card has a new id.
+    Unchanged,
+}
+
+/// Why a dealer was left as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The document is wrong about this dealer; everything that is wrong.
+    #[error("{} problem(s)", .0.len())]
+    Problems(Vec<Problem>),
+    /// The database refused.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+/// How many dealers are written at once: enough to keep the disk busy while it flushes.
+const AT_ONCE: usize = 4;
+
+/// Carries out a document. `done` hears of every dealer as it ends, in no fixed order.
+///
+/// Addresses on cards are those that the platform has written down; `fallback` counts where it never ran.
+///
+/// # Errors
+/// Only when the database cannot be asked at all; what happened to each dealer goes to `done`.
+pub async fn apply(
+    store: &Store,
+    fallback: &Addresses,
+    document: Document,
+    actor: &str,
+    mut done: impl FnMut(&str, Result<Outcome, ApplyError>),
+) -> Result<(), store::Error> {
+    let mut tx = store.platform().await?;
+    let written = follow::stored_addresses(tx.setting(follow::ADDRESSES).await?);
+    drop(tx);
+    let addresses = &written.unwrap_or_else(|| fallback.clone());
+    let mut running = stream::iter(document.tenants)
+        .map(|(slug, wanted)| async move {
+            let outcome = match wanted {
+                Ok(wanted) => one(store, addresses, &slug, &wanted, actor).await,
+                Err(problems) => Err(ApplyError::Problems(problems)),
+            };
+            (slug, outcome)
+        })
+        .buffer_unordered(AT_ONCE);
+    while let Some((slug, outcome)) = running.next().await {
+        done(&slug, outcome);
+    }
+    Ok(())
+}
+
+/// Tries again where another writer was in the way; the transaction of the first try left nothing behind.
+async fn one(
+    store: &Store,
+    addresses: &Addresses,
+    slug: &str,
+    wanted: &Wanted,
+    actor: &str,
+) -> Result<Outcome, ApplyError> {
+    for _ in 0..3 {
+        match once(store, addresses, slug, wanted, actor).await {
+            Err(ApplyError::Store(error)) if error.is_transient() => {
+                tracing::debug!(%error, tenant = slug, "another writer was in the way; trying again");
+            }
+            ended => return ended,
+        }
+    }
+    once(store, addresses, slug, wanted, actor).await
+}
+
+async fn once(
+    store: &Store,
+    addresses: &Addresses,
+    slug: &str,
+    wanted: &Wanted,
+    actor: &str,
+) -> Result<Outcome, ApplyError> {
+    let problem = |below: &str, message: &str| {
+        let pointer = format!("/tenants/{slug}{below}");
+        Err(ApplyError::Problems(vec![Problem { pointer, message: message.to_owned() }]))
+    };
+    let mut platform = store.platform().await?;
+    let existing = platform.tenant_by_slug(slug).await?;
+    let id = match existing {
+        Some(id) => id,
+        None if !matches!(wanted.name, Member::Set(_)) => {
+            return problem("/name", "a new dealer needs a name");
+        }
+        None if !matches!(wanted.rooftops, Member::Set(_)) => {
+            return problem("/rooftops", "a new dealer needs at least one rooftop");
+        }
+        None => platform.create_tenant(slug).await?,
+    };
+    let known_domains = platform.directory_of(id).await?.map(|row| row.domains).unwrap_or_default();
+    let domains = wanted.domains.clone().resolve(Some(known_domains.clone()), Vec::new);
+    if domains != known_domains {
+        match platform.claim_domains(id, &domains).await {
+            Err(store::Error::DomainTaken { domain }) => {
+                return problem("/domains", &format!("the domain {domain} belongs to another dealer"));
+            }
+            claimed => claimed?,
+        }
+    }
+    let mut tx = platform.into_tenant(id).await?;
+    let Some(row) = tx.lock().await? else {
+        return problem("", "the dealer was removed meanwhile");
+    };
+    let rooftops = tx.rooftops().await?;
+    let created = existing.is_none();
+    let now = (!created).then_some(&row);
+    let next_row = next_row(id, slug, wanted, now, domains.clone(), row.revision);
+    let next_rooftops = next_rooftops(wanted, &rooftops);
+    check_together(slug, wanted, &next_row, &next_rooftops, addresses)?;
+
+    let mut changed = created || domains != known_domains;
+    if created || next_row != row {
+        tx.save_tenant(&next_row).await?;
+        changed = true;
+    }
+    if next_rooftops != rooftops {
+        tx.save_rooftops(&next_rooftops).await?;
+        changed = true;
+    }
+    let cause = Cause { what: "provision", actor };
+    let cards = card::card_changed(&mut tx, &next_row, &next_rooftops, addresses, cause).await?;
+    changed |= cards > 0;
+    let lot_changed = apply_lot(&mut tx, wanted, &next_row.dealer_id).await?;
+    if !changed && !lot_changed {
+        return Ok(Outcome::Unchanged);
+    }
+    if changed {
+        tx.bump_revision().await?;
+    }
+    tx.commit().await?;
+    Ok(if created { Outcome::Created } else { Outcome::Updated })
+}
+
+fn next_row(
+    tenant_id: TenantId,
+    slug: &str,
+    wanted: &Wanted,
+    now: Option<&TenantRow>,
+    domains: Vec<String>,
+    revision: i64,
+) -> TenantRow {
+    let w = wanted;
+    TenantRow {
+        tenant_id,
+        slug: slug.to_owned(),
+        dealer_id: w.dealer_id.clone().resolve(now.map(|r| r.dealer_id.clone()), || slug.to_owned()),
+        name: w.name.clone().resolve(now.map(|r| r.name.clone()), || slug.to_owned()),
+        welcome_message: w.welcome_message.clone().resolve(now.map(|r| r.welcome_message.clone()), || None),
+        state: w.state.clone().resolve(now.map(|r| r.state), || TenantState::Active),
+        sandbox: w.sandbox.clone().resolve(now.map(|r| r.sandbox), || false),
+        interface_tenant: w.interface_tenant.clone().resolve(now.map(|r| r.interface_tenant.clone()), || None),
+        skills: w.skills.clone().resolve(now.map(|r| r.skills.clone()), all_skills),
+        contracts: w.contracts.clone().resolve(now.map(|r| r.contracts.clone()), Vec::new),
+        default_contract: w
+            .default_contract
+            .clone()
+            .resolve(now.and_then(|r| r.default_contract.parse().ok()), || ContractVersion::V3_0)
+            .to_string(),
+        policy: w.policy.clone().resolve(now.map(|r| r.policy.clone()), || json!({})),
+        domains,
+        revision,
+    }
+}
+
+/// Every skill of the protocol, also those that a later build serves: a dealer that wants all gets them then.
+fn all_skills() -> Vec<String> {
+    contract::SKILL_SPECS.iter().map(|spec| SkillId::as_str(spec.id).to_owned()).collect()
+}
+
+fn next_rooftops(wanted: &Wanted, now: &[RooftopRow]) -> Vec<RooftopRow> {
+    let Member::Set(rooftops) = &wanted.rooftops else { return now.to_vec() };
+    rooftops
+        .iter()
+        .map(|(profile, holidays)| RooftopRow {
+            name: profile.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            profile: profile.clone(),
+            holidays: holidays.clone(),
+        })
+        .collect()
+}
+
+/// Rules between what the document says and what is stored already.
+fn check_together(
+    slug: &str,
+    wanted: &Wanted,
+    row: &TenantRow,
+    rooftops: &[RooftopRow],
+    addresses: &Addresses,
+) -> Result<(), ApplyError> {
+    let mut problems = Vec::new();
+    let mut add = |below: String, message: &str| {
+        problems.push(Problem { pointer: format!("/tenants/{slug}{below}"), message: message.to_owned() });
+    };
+    if !row.contracts.is_empty() && !row.contracts.contains(&row.default_contract) {
+        add("/default_contract".into(), "must be one of the dealer's contracts");
+    }
+    if row.contracts.iter().any(|name| name == "latest") && !addresses.origin.is_loopback() {
+        add("/contracts".into(), "the draft 'latest' must not be served on a public origin");
+    }
+    if let Member::Set(units) = &wanted.inventory {
+        let names: HashSet<_> = rooftops.iter().map(|rooftop| rooftop.name.as_str()).collect();
+        for (i, unit) in units.iter().enumerate() {
+            if unit.get("rooftop").and_then(Value::as_str).is_some_and(|name| !names.contains(name)) {
+                add(format!("/inventory/{i}/rooftop"), "is not the name of a rooftop of this dealer");
+            }
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(ApplyError::Problems(problems)) }
+}
+
+/// Brings the lot to what the document says; `true` when a new version was published.
+async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Result<bool, ApplyError> {
+    let units = match &wanted.inventory {
+        Member::Absent => None,
+        Member::Default => Some(&[][..]),
+        Member::Set(units) => Some(units.as_slice()),
+    };
+    let sold: &[SoldUnit] = match &wanted.sold {
+        Member::Set(sold) => sold,
+        Member::Absent | Member::Default => &[],
+    };
+    if units.is_none() && sold.is_empty() {
+        return Ok(false);
+    }
+    let version = tx.lock_inventory().await? + 1;
+    let held = tx.lot_hashes().await?;
+    let gone_already = tx.removed_ids().await?;
+
+    let now = Utc::now();
+    let rendered: Vec<Listing> =
+        units.unwrap_or_default().iter().filter_map(|unit| Listing::from_vehicle(unit, dealer_id, now)).collect();
+    let wanted_ids: HashSet<&str> = rendered.iter().map(|unit| unit.vehicle_id.as_str()).collect();
+    let sold_ids: HashSet<&str> = sold.iter().map(|unit| unit.vehicle_id.as_str()).collect();
+    let missing: Vec<&str> = held
+        .keys()
+        .map(String::as_str)
+        .filter(|id| !wanted_ids.contains(id) && (units.is_some() || sold_ids.contains(id)))
+        .collect();
+    let newly_sold: Vec<Removed> = sold
+        .iter()
+        .filter(|unit| {
+            gone_already.get(&unit.vehicle_id).is_none_or(|row| (&row.vin, &row.stock) != (&unit.vin, &unit.stock))
+        })
+        .map(|unit| Removed {
+            vehicle_id: unit.vehicle_id.clone(),
+            vin: unit.vin.clone(),
+            stock: unit.stock.clone(),
+        })
+        .collect();
+    let changed: Vec<Listing> =
+        rendered.iter().filter(|unit| held.get(&unit.vehicle_id) != Some(&unit.content_hash)).cloned().collect();
+    if missing.is_empty() && newly_sold.is_empty() && changed.is_empty() {
+        return Ok(false);
+    }
+    tx.remove_listings(version, &missing, "removed").await?;
+    tx.upsert_listings(version, &changed).await?;
+    tx.upsert_removed(version, &newly_sold, "sold").await?;
+    tx.publish_inventory(version).await?;
+    Ok(true)
+}

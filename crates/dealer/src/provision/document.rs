@@ -1,0 +1,528 @@
+//! Reading a provisioning document: shapes and rules that need no database.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use contract::{Contract, ContractVersion, SkillId, Violation};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+use store::TenantState;
+
+use super::Problem;
+use crate::origin::{is_domain, is_slug};
+use crate::policy::Policy;
+
+/// A document whose outer form is right; each dealer in it is good or has problems of its own.
+#[derive(Debug)]
+pub struct Document {
+    pub(crate) tenants: Vec<(String, Result<Wanted, Vec<Problem>>)>,
+}
+
+impl Document {
+    /// How many dealers it names.
+    pub fn len(&self) -> usize {
+        self.tenants.len()
+    }
+
+    /// Whether it names none.
+    pub fn is_empty(&self) -> bool {
+        self.tenants.is_empty()
+    }
+}
+
+/// The document as a whole cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not JSON, or of another form; a sentence with the place.
+    #[error("{0}")]
+    Form(String),
+    /// A built-in schema is broken.
+    #[error(transparent)]
+    Schema(#[from] contract::SchemaError),
+}
+
+/// A member that was not named, was named `null`, or has a value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Member<T> {
+    Absent,
+    Default,
+    Set(T),
+}
+
+impl<T> Member<T> {
+    /// The value to store, given what is there now and what a new dealer gets.
+    pub(crate) fn resolve(self, now: Option<T>, default: impl FnOnce() -> T) -> T {
+        match self {
+            Member::Set(value) => value,
+            Member::Absent => now.unwrap_or_else(default),
+            Member::Default => default(),
+        }
+    }
+}
+
+/// What a document wants of one dealer. Everything in it has been checked on its own.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    pub(crate) dealer_id: Member<String>,
+    pub(crate) name: Member<String>,
+    pub(crate) welcome_message: Member<Option<String>>,
+    pub(crate) state: Member<TenantState>,
+    pub(crate) sandbox: Member<bool>,
+    pub(crate) interface_tenant: Member<Option<String>>,
+    pub(crate) skills: Member<Vec<String>>,
+    pub(crate) contracts: Member<Vec<String>>,
+    pub(crate) default_contract: Member<ContractVersion>,
+    pub(crate) policy: Member<Value>,
+    pub(crate) domains: Member<Vec<String>>,
+    /// The public rooftop and its holidays.
+    pub(crate) rooftops: Member<Vec<(Value, Value)>>,
+    pub(crate) inventory: Member<Vec<Map<String, Value>>>,
+    pub(crate) sold: Member<Vec<SoldUnit>>,
+}
+
+/// A unit that is known and no longer offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SoldUnit {
+    pub(crate) vehicle_id: String,
+    pub(crate) vin: Option<String>,
+    pub(crate) stock: Option<String>,
+}
+
+const MEMBERS: [&str; 15] = [
+    "dealer_id", "name", "welcome_message", "state", "sandbox", "interface_tenant", "skills", "contracts",
+    "default_contract", "policy", "domains", "rooftops", "inventory", "sold", "note",
+];
+
+/// Reads a document.
+///
+/// # Errors
+/// Only when nothing of it can be used: no JSON, another outer form, a slug twice.
+pub fn read(text: &str) -> Result<Document, ReadError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Outer {
+        tenants: InOrder,
+    }
+    let outer: Outer = serde_json::from_str(text)
+        .map_err(|error| ReadError::Form(format!("the document cannot be read: {error}")))?;
+    let mut seen = HashSet::new();
+    for (slug, _) in &outer.tenants.0 {
+        if !seen.insert(slug.as_str()) {
+            return Err(ReadError::Form(format!("the dealer {slug:?} stands twice in the document")));
+        }
+    }
+    let checks = Checks { contract: Contract::load(ContractVersion::V3_0)? };
+    let tenants = outer.tenants.0.into_iter().map(|(slug, body)| {
+        let wanted = checks.tenant(&slug, &body);
+        (slug, wanted)
+    });
+    Ok(Document { tenants: tenants.collect() })
+}
+
+/// An object whose members keep their order and their repetitions.
+struct InOrder(Vec<(String, Value)>);
+
+impl<'de> Deserialize<'de> for InOrder {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = InOrder;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object of dealers by slug")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InOrder, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(InOrder(members))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+struct Checks {
+    contract: Contract,
+}
+
+/// Problems found so far, and where in the document we are.
+struct Findings {
+    base: String,
+    problems: Vec<Problem>,
+}
+
+impl Findings {
+    fn add(&mut self, below: &str, message: impl Into<String>) {
+        self.problems.push(Problem { pointer: format!("{}{below}", self.base), message: message.into() });
+    }
+
+    fn add_all(&mut self, below: &str, violations: Vec<Violation>) {
+        for violation in violations {
+            self.add(&format!("{below}{}", violation.location), violation.message);
+        }
+    }
+}
+
+impl Checks {
+    fn tenant(&self, slug: &str, body: &Value) -> Result<Wanted, Vec<Problem>> {
+        let escaped = slug.replace('~', "~0").replace('/', "~1");
+        let mut found = Findings { base: format!("/tenants/{escaped}"), problems: Vec::new() };
+        if !is_slug(slug) {
+            found.add(
+                "",
+                "the slug must be 1 to 63 lower-case letters, digits or inner hyphens, and no name the platform \
+                 needs (admin, api, www, static, status, t)",
+            );
+        }
+        let Some(body) = body.as_object() else {
+            found.add("", "must be an object");
+            return Err(found.problems);
+        };
+        for key in body.keys().filter(|key| !MEMBERS.contains(&key.as_str())) {
+            found.add(&format!("/{}", key.replace('~', "~0").replace('/', "~1")), "there is no such member");
+        }
+        refuse_nul(&mut found, "", &Value::Object(body.clone()));
+        let wanted = Wanted {
+            dealer_id: text(&mut found, body, "dealer_id"),
+            name: text(&mut found, body, "name"),
+            welcome_message: optional(text(&mut found, body, "welcome_message")),
+            state: member(&mut found, body, "state", |value| match value.as_str() {
+                Some("active") => Ok(TenantState::Active),
+                Some("suspended") => Ok(TenantState::Suspended),
+                Some("removed") => Ok(TenantState::Removed),
+                _ => Err("must be active, suspended or removed".into()),
+            }),
+            sandbox: member(&mut found, body, "sandbox", |value| {
+                value.as_bool().ok_or_else(|| "must be true or false".into())
+            }),
+            interface_tenant: optional(text(&mut found, body, "interface_tenant")),
+            skills: names(&mut found, body, "skills", |name| {
+                name.parse::<SkillId>().map(|_| ()).map_err(|_| "is no skill of the protocol".to_owned())
+            }),
+            contracts: names(&mut found, body, "contracts", |name| {
+                name.parse::<ContractVersion>().map(|_| ()).map_err(|e| e.to_string())
+            }),
+            default_contract: member(&mut found, body, "default_contract", |value| {
+                let version: ContractVersion =
+                    value.as_str().unwrap_or_default().parse().map_err(|_| {
+                        "must be v1.3, latest or v3.0".to_owned()
+                    })?;
+                version.spec().map(|_| version).ok_or_else(|| format!("{version} is not served by this build"))
+            }),
+            policy: member(&mut found, body, "policy", policy),
+            domains: names(&mut found, body, "domains", |name| {
+                if is_domain(name) { Ok(()) } else { Err("must be a host name in lower case".into()) }
+            }),
+            rooftops: self.rooftops(&mut found, body),
+            inventory: self.inventory(&mut found, body),
+            sold: self.sold(&mut found, body),
+        };
+        if let (Member::Set(contracts), Member::Set(default)) = (&wanted.contracts, &wanted.default_contract)
+            && !contracts.iter().any(|name| name == default.as_str())
+        {
+            found.add("/default_contract", "must be one of contracts");
+        }
+        if wanted.contracts == Member::Set(Vec::new()) {
+            found.add("/contracts", "must name at least one contract; leave it out for all of them");
+        }
+        if wanted.skills == Member::Set(Vec::new()) {
+            found.add("/skills", "must name at least one skill; leave it out for all of them");
+        }
+        check_rooftop_names(&mut found, &wanted);
+        check_units(&mut found, &wanted);
+        if found.problems.is_empty() { Ok(wanted) } else { Err(found.problems) }
+    }
+
+    fn rooftops(&self, found: &mut Findings, body: &Map<String, Value>) -> Member<Vec<(Value, Value)>> {
+        match body.get("rooftops") {
+            None => Member::Absent,
+            Some(Value::Array(rooftops)) => {
+                let mut public = Vec::new();
+                let mut pairs = Vec::new();
+                for (i, rooftop) in rooftops.iter().enumerate() {
+                    let mut profile = rooftop.clone();
+                    let holidays = profile.as_object_mut().and_then(|members| members.remove("holidays"));
+                    let holidays = holidays.unwrap_or(Value::Null);
+                    check_holidays(found, &format!("/rooftops/{i}/holidays"), &holidays);
+                    public.push(profile.clone());
+                    pairs.push((profile, if holidays.is_null() { json!([]) } else { holidays }));
+                }
+                let profile = json!({"name": "name", "rooftops": public});
+                if let Err(violations) = self.contract.check("dealer-information.schema.json", &profile) {
+                    found.add_all("", violations);
+                }
+                Member::Set(pairs)
+            }
+            Some(_) => {
+                found.add("/rooftops", "must be a list of rooftops");
+                Member::Absent
+            }
+        }
+    }
+
+    fn inventory(&self, found: &mut Findings, body: &Map<String, Value>) -> Member<Vec<Map<String, Value>>> {
+        let units = match body.get("inventory") {
+            None => return Member::Absent,
+            Some(Value::Null) => return Member::Default,
+            Some(Value::Array(units)) => units,
+            Some(_) => {
+                found.add("/inventory", "must be a list of vehicles");
+                return Member::Absent;
+            }
+        };
+        let mut vehicles = Vec::with_capacity(units.len());
+        for (i, unit) in units.iter().enumerate() {
+            let at = format!("/inventory/{i}");
+            if let Err(violations) = self.contract.check("listing.schema.json", unit) {
+                found.add_all(&at, violations);
+            }
+            let Some(vehicle) = unit.as_object() else { continue };
+            check_fees(found, &at, vehicle);
+            if ["vehicle_id", "vin", "stock"].iter().all(|key| vehicle.get(*key).is_none_or(|v| v == "")) {
+                found.add(&at, "needs a vehicle_id, a vin or a stock number");
+            }
+            vehicles.push(vehicle.clone());
+        }
+        Member::Set(vehicles)
+    }
+
+    fn sold(&self, found: &mut Findings, body: &Map<String, Value>) -> Member<Vec<SoldUnit>> {
+        let units = match body.get("sold") {
+            None => return Member::Absent,
+            Some(Value::Null) => return Member::Default,
+            Some(Value::Array(units)) => units,
+            Some(_) => {
+                found.add("/sold", "must be a list of vehicles");
+                return Member::Absent;
+            }
+        };
+        let mut sold = Vec::with_capacity(units.len());
+        for (i, unit) in units.iter().enumerate() {
+            let at = format!("/sold/{i}");
+            let Some(vehicle) = unit.as_object() else {
+                found.add(&at, "must be a vehicle");
+                continue;
+            };
+            // Only the identifiers are kept, so only they are judged.
+            let ids: Map<String, Value> = ["vehicle_id", "vin", "stock"]
+                .iter()
+                .filter_map(|key| vehicle.get_key_value(*key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            if let Err(violations) = self.contract.check("vehicle.schema.json", &Value::Object(ids.clone())) {
+                found.add_all(&at, violations);
+                continue;
+            }
+            let text = |key: &str| ids.get(key).and_then(Value::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
+            let (vin, stock) = (text("vin"), text("stock"));
+            let id = text("vehicle_id")
+                .or_else(|| vin.as_ref().map(|vin| format!("vin-{vin}")))
+                .or_else(|| stock.as_ref().map(|stock| format!("stock-{stock}")));
+            match id {
+                Some(vehicle_id) => sold.push(SoldUnit { vehicle_id, vin, stock }),
+                None => found.add(&at, "needs a vehicle_id, a vin or a stock number"),
+            }
+        }
+        Member::Set(sold)
+    }
+}
+
+fn member<T>(
+    found: &mut Findings,
+    body: &Map<String, Value>,
+    name: &str,
+    read: impl FnOnce(&Value) -> Result<T, String>,
+) -> Member<T> {
+    match body.get(name) {
+        None => Member::Absent,
+        Some(Value::Null) => Member::Default,
+        Some(value) => match read(value) {
+            Ok(value) => Member::Set(value),
+            Err(message) => {
+                found.add(&format!("/{name}"), message);
+                Member::Absent
+            }
+        },
+    }
+}
+
+fn text(found: &mut Findings, body: &Map<String, Value>, name: &str) -> Member<String> {
+    member(found, body, name, |value| match value.as_str() {
+        Some(text) if !text.trim().is_empty() => Ok(text.to_owned()),
+        Some(_) => Err("must not be blank".into()),
+        None => Err("must be a string".into()),
+    })
+}
+
+fn optional(member: Member<String>) -> Member<Option<String>> {
+    match member {
+        Member::Absent => Member::Absent,
+        Member::Default => Member::Default,
+        Member::Set(text) => Member::Set(Some(text)),
+    }
+}
+
+fn names(
+    found: &mut Findings,
+    body: &Map<String, Value>,
+    name: &str,
+    check: impl Fn(&str) -> Result<(), String>,
+) -> Member<Vec<String>> {
+    match body.get(name) {
+        None => Member::Absent,
+        Some(Value::Null) => Member::Default,
+        Some(Value::Array(items)) => {
+            let mut list = Vec::new();
+            for (i, item) in items.iter().enumerate() {
+                let at = format!("/{name}/{i}");
+                match item.as_str() {
+                    None => found.add(&at, "must be a string"),
+                    Some(text) if list.iter().any(|known| known == text) => found.add(&at, "stands twice"),
+                    Some(text) => {
+                        if let Err(message) = check(text) {
+                            found.add(&at, message);
+                        }
+                        list.push(text.to_owned());
+                    }
+                }
+            }
+            Member::Set(list)
+        }
+        Some(_) => {
+            found.add(&format!("/{name}"), "must be a list");
+            Member::Absent
+        }
+    }
+}
+
+fn policy(value: &Value) -> Result<Value, String> {
+    let policy: Policy = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+    let problems = policy.problems();
+    if problems.is_empty() {
+        return Ok(value.clone());
+    }
+    let all: Vec<_> = problems.iter().map(|(member, message)| format!("{member} {message}")).collect();
+    Err(all.join("; "))
+}
+
+/// `holidays`: `[{"date": "2026-12-25", "name"?: "…", "open"?: "10:00", "close"?: "14:00"}]`; without hours the
+/// rooftop is closed that day.
+fn check_holidays(found: &mut Findings, at: &str, holidays: &Value) {
+    let list = match holidays {
+        Value::Null => return,
+        Value::Array(list) => list,
+        _ => return found.add(at, "must be a list of days"),
+    };
+    for (i, day) in list.iter().enumerate() {
+        let at = format!("{at}/{i}");
+        let Some(day) = day.as_object() else {
+            found.add(&at, "must be an object with a date");
+            continue;
+        };
+        for key in day.keys().filter(|key| !["date", "name", "open", "close"].contains(&key.as_str())) {
+            found.add(&format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), "there is no such member");
+        }
+        let date = day.get("date").and_then(Value::as_str).unwrap_or_default();
+        if date.len() != 10 || date.parse::<chrono::NaiveDate>().is_err() {
+            found.add(&format!("{at}/date"), "must be a date like 2026-12-25");
+        }
+        if day.get("name").is_some_and(|name| !name.is_string()) {
+            found.add(&format!("{at}/name"), "must be a string");
+        }
+        let hour = |key: &str| day.get(key).map(|v| v.as_str().and_then(|t| minutes(t)));
+        match (hour("open"), hour("close")) {
+            (None, None) => {}
+            (Some(Some(open)), Some(Some(close))) if open < close => {}
+            _ => found.add(&at, "open and close must both be there, as HH:MM, in that order"),
+        }
+    }
+}
+
+fn minutes(text: &str) -> Option<u32> {
+    let (hours, minutes) = text.split_once(':')?;
+    let digits = |t: &str| t.len() == 2 && t.bytes().all(|b| b.is_ascii_digit());
+    if !digits(hours) || !digits(minutes) {
+        return None;
+    }
+    let (hours, minutes): (u32, u32) = (hours.parse().ok()?, minutes.parse().ok()?);
+    (hours < 24 && minutes < 60).then_some(hours * 60 + minutes)
+}
+
+fn check_fees(found: &mut Findings, at: &str, owner: &Map<String, Value>) {
+    let mut seen = HashSet::new();
+    for (i, fee) in owner.get("fees").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        if let Some(name) = fee.get("name").and_then(Value::as_str)
+            && !seen.insert(name.trim())
+        {
+            found.add(&format!("{at}/fees/{i}/name"), "names a fee that stands in this list already");
+        }
+    }
+}
+
+/// Vehicles name rooftops by their names, so these are unique within a dealer.
+fn check_rooftop_names(found: &mut Findings, wanted: &Wanted) {
+    let Member::Set(rooftops) = &wanted.rooftops else { return };
+    let mut names = HashSet::new();
+    for (i, (profile, _)) in rooftops.iter().enumerate() {
+        if let Some(members) = profile.as_object() {
+            check_fees(found, &format!("/rooftops/{i}"), members);
+        }
+        if let Some(name) = profile.get("name").and_then(Value::as_str)
+            && !names.insert(contract::text::fold(name))
+        {
+            found.add(&format!("/rooftops/{i}/name"), "another rooftop has this name");
+        }
+    }
+}
+
+/// Within one lot an identifier must lead to one unit, and no unit is both offered and sold.
+fn check_units(found: &mut Findings, wanted: &Wanted) {
+    let mut ids = HashSet::new();
+    let mut vins = HashSet::new();
+    if let Member::Set(units) = &wanted.inventory {
+        for (i, unit) in units.iter().enumerate() {
+            let text = |key: &str| unit.get(key).and_then(Value::as_str).filter(|t| !t.is_empty());
+            if text("vehicle_id").is_some_and(|id| !ids.insert(id)) {
+                found.add(&format!("/inventory/{i}/vehicle_id"), "another vehicle has this id");
+            }
+            if text("vin").is_some_and(|vin| !vins.insert(vin)) {
+                found.add(&format!("/inventory/{i}/vin"), "another vehicle has this VIN");
+            }
+        }
+    }
+    if let Member::Set(sold) = &wanted.sold {
+        let mut sold_ids = HashSet::new();
+        for (i, unit) in sold.iter().enumerate() {
+            if ids.contains(unit.vehicle_id.as_str()) {
+                found.add(&format!("/sold/{i}/vehicle_id"), "this vehicle stands in inventory too");
+            }
+            if !sold_ids.insert(unit.vehicle_id.as_str()) {
+                found.add(&format!("/sold/{i}/vehicle_id"), "another sold vehicle has this id");
+            }
+        }
+    }
+}
+
+/// PostgreSQL text cannot hold U+0000, and nothing of a dealer's profile or stock needs it.
+fn refuse_nul(found: &mut Findings, at: &str, value: &Value) {
+    match value {
+        Value::String(text) if text.contains('\0') => found.add(at, "holds the character U+0000, which cannot be kept"),
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                refuse_nul(found, &format!("{at}/{i}"), item);
+            }
+        }
+        Value::Object(members) => {
+            for (key, item) in members {
+                let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
+                if key.contains('\0') {
+                    found.add(&at, "has a name with the character U+0000, which cannot be kept");
+                }
+                refuse_nul(found, &at, item);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,30 @@
+//! `inventory.facets`: what there is to filter by.
+
+use contract::payload::InventorySearchRequest;
+use contract::{Fault, SkillId};
+use serde_json::Value;
+
+use super::{Skill, close_payload, open_payload, search};
+use crate::{Call, Dealer};
+
+pub(crate) struct Facets;
+
+impl Skill for Facets {
+    const ID: SkillId = SkillId::InventoryFacets;
+    type Request = InventorySearchRequest;
+
+    async fn call(
+        dealer: &Dealer,
+        call: &Call,
+        request: InventorySearchRequest,
+        raw: &Value,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        search::check_offered(call, &request, raw)?;
+        let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
+        open_payload(out, Self::ID);
+        out.extend_from_slice(&inventory::facets(&view.current.snapshot, &request.filters));
+        close_payload(out, call);
+        Ok(())
+    }
+}

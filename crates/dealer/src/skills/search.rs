@@ -1,0 +1,176 @@
+//! `inventory.search`: filters, order, pages.
+
+use contract::listing::integers_restored;
+use contract::payload::{InventorySearchRequest, Sort};
+use contract::{Fault, FaultCode, SkillId, Violation};
+use inventory::cursor::{self, Cursor, CursorError, Scope};
+use inventory::{Page, Start};
+use serde_json::{Map, Value};
+
+use super::{Skill, close_payload, open_payload};
+use crate::lot::CURSOR_SECONDS;
+use crate::{Call, Dealer, unix_now};
+
+pub(crate) struct Search;
+
+impl Skill for Search {
+    const ID: SkillId = SkillId::InventorySearch;
+    type Request = InventorySearchRequest;
+
+    async fn call(
+        dealer: &Dealer,
+        call: &Call,
+        request: InventorySearchRequest,
+        raw: &Value,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Fault> {
+        check_offered(call, &request, raw)?;
+        let policy = &call.tenant.policy;
+        let sort = request.sort.unwrap_or(policy.default_sort);
+        let asked = request.pagination.limit.unwrap_or_else(|| policy.default_limit.into());
+        let limit = asked.clamp(1, policy.max_limit.into());
+        let page_size = usize::try_from(limit).unwrap_or(usize::MAX);
+
+        let scope = Scope {
+            tenant: call.tenant.id.0.as_bytes(),
+            contract: call.contract.as_str(),
+            fingerprint: cursor::fingerprint(&request.filters, sort),
+        };
+        let now = unix_now();
+        let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
+        let cursor = match &request.pagination.cursor {
+            Some(text) => Some(cursor::decode(&dealer.inner.cursor_key, &scope, text, now).map_err(bad_cursor)?),
+            None => None,
+        };
+        let (held, start) = match &cursor {
+            None => (&view.current, Start::Beginning),
+            Some(cursor) => {
+                let held = view.at(cursor.version).ok_or_else(|| bad_cursor(CursorError::Expired))?;
+                (held, Start::After(&cursor.after))
+            }
+        };
+        let page = inventory::search(&held.snapshot, &request.filters, sort, start, page_size)
+            .map_err(|_| bad_cursor(CursorError::Malformed))?;
+        let next = page.more.then(|| page.rows.last()).flatten().map(|last| {
+            let expires_at = now + CURSOR_SECONDS;
+            held.keep_until(expires_at);
+            let next = Cursor { version: held.snapshot.version(), after: last.vehicle_id.to_owned(), expires_at };
+            cursor::encode(&dealer.inner.cursor_key, &scope, &next)
+        });
+        open_payload(out, Self::ID);
+        write_result(out, &page, limit, next.as_deref(), &applied_filters(raw), sort);
+        close_payload(out, call);
+        Ok(())
+    }
+}
+
+fn write_result(out: &mut Vec<u8>, page: &Page<'_>, limit: i64, next: Option<&str>, applied: &str, sort: Sort) {
+    let documents: usize = page.rows.iter().map(|row| row.listing.len() + 1).sum();
+    out.reserve(documents + applied.len() + 256);
+    let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
+    text("{\"total\":");
+    text(&page.total.to_string());
+    text(",\"limit\":");
+    text(&limit.to_string());
+    text(",\"next_cursor\":");
+    match next {
+        // A cursor is base64url: nothing in it needs escaping.
+        Some(cursor) => {
+            text("\"");
+            text(cursor);
+            text("\"");
+        }
+        None => text("null"),
+    }
+    text(",\"applied_filters\":");
+    text(applied);
+    text(",\"sort\":{\"field\":\"");
+    text(sort.field.as_str());
+    text("\",\"order\":\"");
+    text(sort.order.as_str());
+    text("\"},\"vehicles\":[");
+    for (i, row) in page.rows.iter().enumerate() {
+        if i > 0 {
+            text(",");
+        }
+        text(row.listing);
+    }
+    text("]}");
+}
+
+/// The request's own filters without empty lists (AAP.md 16.2 #7).
+fn applied_filters(raw: &Value) -> String {
+    match raw.get("filters").and_then(Value::as_object) {
+        None => "{}".to_owned(),
+        Some(filters) => {
+            let said: Map<String, Value> =
+                filters.iter().filter(|(_, value)| !is_empty_list(value)).map(|(k, v)| (k.clone(), v.clone())).collect();
+            Value::Object(integers_restored(&said)).to_string()
+        }
+    }
+}
+
+fn is_empty_list(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty)
+}
+
+/// Refuses filters, feature codes and sort fields that the schema knows and this dealer does not offer
+/// (AAP.md 16.2 #12, #13). An empty list asks for nothing and is let through.
+pub(crate) fn check_offered(call: &Call, request: &InventorySearchRequest, raw: &Value) -> Result<(), Fault> {
+    let Some(search) = &call.tenant.policy.search else { return Ok(()) };
+    let mut violations = Vec::new();
+    if let (Some(offered), Some(filters)) = (&search.filters, raw.get("filters").and_then(Value::as_object)) {
+        for (name, value) in filters {
+            if !is_empty_list(value) && !offered.contains(name) {
+                violations.push(Violation::new(
+                    format!("/filters/{name}"),
+                    "x-unsupported",
+                    "this dealer does not offer this filter",
+                ));
+            }
+        }
+    }
+    let features_offered = violations.iter().all(|v| v.location != "/filters/features");
+    if let (Some(codes), true) = (&search.feature_codes, features_offered) {
+        for (i, feature) in request.filters.features.iter().enumerate() {
+            let wanted = contract::text::fold(feature);
+            if !codes.iter().any(|code| contract::text::fold(code) == wanted) {
+                violations.push(Violation::new(
+                    format!("/filters/features/{i}"),
+                    "x-unsupported",
+                    "this dealer does not offer this feature code",
+                ));
+            }
+        }
+    }
+    if !violations.is_empty() {
+        let message = "This dealer does not offer every filter of the request; see details.errors.";
+        return Err(Fault::new(FaultCode::UnsupportedFilter, message).with_violations(violations));
+    }
+    if let (Some(fields), Some(sort)) = (&search.sort_fields, request.sort)
+        && !fields.contains(&sort.field)
+    {
+        let offered: Vec<_> = fields.iter().map(|field| field.as_str()).collect();
+        return Err(Fault::new(FaultCode::UnsupportedSort, "This dealer does not sort by that field.")
+            .with_detail("supported_sort_fields", offered)
+            .with_violations(vec![Violation::new(
+                "/sort/field",
+                "x-unsupported",
+                "this dealer does not offer this sort field",
+            )]));
+    }
+    Ok(())
+}
+
+fn bad_cursor(why: CursorError) -> Fault {
+    let message = match why {
+        CursorError::Expired => {
+            "The cursor is over, or the inventory changed meanwhile; start again from the first page."
+        }
+        CursorError::Malformed => "The cursor is not one of ours; start again from the first page.",
+        CursorError::Mismatch => {
+            "The cursor belongs to another request; send it with the same filters and sort, to the same dealer."
+        }
+    };
+    Fault::new(FaultCode::InvalidCursor, message).with_detail("reason", why.as_str())
+}
