@@ -1,0 +1,228 @@
+//! Reading a tenant's lot (tables `tenant_inventory`, `vehicles`, `removed_vehicles`).
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use contract::Listing;
+use contract::listing::RENDER_VERSION;
+use futures_util::TryStreamExt;
+use tracing::instrument;
+
+use crate::error::Error;
+use crate::tenant::{TenantTx, from_bigint, hash_from, to_bigint};
+
+/// A unit that is no longer offered; it stays known for 180 days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// The id it had.
+    pub vehicle_id: String,
+    /// Its VIN, if it had one.
+    pub vin: Option<String>,
+    /// Its stock number, if it had one.
+    pub stock: Option<String>,
+}
+
+/// Everything that a snapshot of a lot is built from, of one version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lot {
+    /// The inventory version.
+    pub version: u64,
+    /// The units on offer, by `vehicle_id` (byte order).
+    pub listings: Vec<Listing>,
+    /// Units removed in the last 180 days, by `vehicle_id`. None of them is in `listings`.
+    pub removed: Vec<Removed>,
+}
+
+/// What is kept of a removed unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovedRow {
+    /// Its VIN, if it had one.
+    pub vin: Option<String>,
+    /// Its stock number, if it had one.
+    pub stock: Option<String>,
+    /// Why it was removed: `sold`, `feed` …
+    pub reason: String,
+    /// Since when.
+    pub removed_at: DateTime<Utc>,
+}
+
+impl TenantTx {
+    /// The version of the tenant's lot; 0 before the first import.
+    #[instrument(name = "store.inventory_version", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select tenant_inventory"))]
+    pub async fn inventory_version(&mut self) -> Result<u64, Error> {
+        let id = self.id();
+        let version = sqlx::query_scalar!("select version from tenant_inventory where tenant_id = $1", id.0)
+            .fetch_optional(self.conn())
+            .await?;
+        Ok(version.map_or(0, from_bigint))
+    }
+
+    /// The whole lot, all of it of one version, whatever is written meanwhile.
+    #[instrument(name = "store.lot", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select vehicles"))]
+    pub async fn lot(&mut self) -> Result<Lot, Error> {
+        loop {
+            // A writer raises the version in the transaction that changes the rows, so rows read between two
+            // equal versions are of that version. In a transaction that reads one state
+            // ([`crate::Store::tenant_snapshot`]) the first round always suffices.
+            let version = self.inventory_version().await?;
+            let listings = self.listings().await?;
+            let removed = self.removed().await?;
+            if self.inventory_version().await? == version {
+                return Ok(Lot { version, listings, removed });
+            }
+        }
+    }
+
+    async fn listings(&mut self) -> Result<Vec<Listing>, Error> {
+        let id = self.id();
+        let mut listings = Vec::new();
+        let mut rows = sqlx::query!(
+            "select vehicle_id, vin, stock, status, condition, vehicle_type, rooftop, year, make, model, trim, body,
+                    fuel, driveline, transmission, engine, exterior_color, interior_color, charge_port,
+                    dc_fast_charge, price_usd, list_price_usd, msrp_usd, mileage_mi, displacement_cc,
+                    electric_range_mi, features, description, updated_at, content_hash, listing, detail
+             from vehicles where tenant_id = $1 order by vehicle_id",
+            id.0
+        )
+        .fetch(self.conn());
+        while let Some(row) = rows.try_next().await? {
+            let content_hash = hash_from(&row.content_hash, "vehicles", "content_hash", || {
+                format!("{id}/{}", row.vehicle_id)
+            })?;
+            listings.push(Listing {
+                vehicle_id: row.vehicle_id,
+                vin: row.vin,
+                stock: row.stock,
+                status: row.status,
+                condition: row.condition,
+                vehicle_type: row.vehicle_type,
+                rooftop: row.rooftop,
+                year: row.year,
+                make: row.make,
+                model: row.model,
+                trim: row.trim,
+                body: row.body,
+                fuel: row.fuel,
+                driveline: row.driveline,
+                transmission: row.transmission,
+                engine: row.engine,
+                exterior_color: row.exterior_color,
+                interior_color: row.interior_color,
+                charge_port: row.charge_port,
+                dc_fast_charge: row.dc_fast_charge,
+                price: row.price_usd,
+                list_price: row.list_price_usd,
+                msrp: row.msrp_usd,
+                mileage: row.mileage_mi,
+                displacement_cc: row.displacement_cc,
+                electric_range_mi: row.electric_range_mi,
+                features: row.features,
+                description: row.description,
+                updated_at: row.updated_at,
+                listing: row.listing,
+                detail: row.detail,
+                content_hash,
+            });
+        }
+        Ok(listings)
+    }
+
+    async fn removed(&mut self) -> Result<Vec<Removed>, Error> {
+        let id = self.id();
+        Ok(sqlx::query_as!(
+            Removed,
+            "select vehicle_id, vin, stock from removed_vehicles
+             where tenant_id = $1 and removed_at > now() - interval '180 days' order by vehicle_id",
+            id.0
+        )
+        .fetch_all(self.conn())
+        .await?)
+    }
+
+    /// The content hash of every unit on offer, to find out what an import changes.
+    ///
+    /// A unit that an older program rendered answers zeros, so that it counts as changed and is rendered anew.
+    #[instrument(name = "store.lot_hashes", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select vehicles"))]
+    pub async fn lot_hashes(&mut self) -> Result<HashMap<String, [u8; 32]>, Error> {
+        let id = self.id();
+        sqlx::query!(
+            r#"select vehicle_id, case when render_version = $2 then content_hash end as "content_hash?"
+               from vehicles where tenant_id = $1"#,
+            id.0,
+            RENDER_VERSION
+        )
+        .fetch_all(self.conn())
+        .await?
+        .into_iter()
+        .map(|row| {
+            let hash = match &row.content_hash {
+                Some(bytes) => {
+                    hash_from(bytes, "vehicles", "content_hash", || format!("{id}/{}", row.vehicle_id))?
+                }
+                None => [0; 32],
+            };
+            Ok((row.vehicle_id, hash))
+        })
+        .collect()
+    }
+
+    /// Every removed unit that is still stored, also those older than 180 days that were not purged yet.
+    #[instrument(name = "store.removed_ids", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select removed_vehicles"))]
+    pub async fn removed_ids(&mut self) -> Result<HashMap<String, RemovedRow>, Error> {
+        let id = self.id();
+        Ok(sqlx::query!(
+            "select vehicle_id, vin, stock, reason, removed_at from removed_vehicles where tenant_id = $1",
+            id.0
+        )
+        .fetch_all(self.conn())
+        .await?
+        .into_iter()
+        .map(|row| {
+            let removed =
+                RemovedRow { vin: row.vin, stock: row.stock, reason: row.reason, removed_at: row.removed_at };
+            (row.vehicle_id, removed)
+        })
+        .collect())
+    }
+
+    /// The version of the lot, locked: writers of one tenant's lot take turns until they commit.
+    ///
+    /// What changes the lot uses the answer plus one as its version and ends with
+    /// [`TenantTx::publish_inventory`].
+    #[instrument(name = "store.lock_inventory", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select tenant_inventory"))]
+    pub async fn lock_inventory(&mut self) -> Result<u64, Error> {
+        let id = self.id();
+        let version =
+            sqlx::query_scalar!("select version from tenant_inventory where tenant_id = $1 for update", id.0)
+                .fetch_optional(self.conn())
+                .await?
+                .ok_or_else(|| no_inventory(id.to_string()))?;
+        Ok(from_bigint(version))
+    }
+
+    /// Makes `version` the version of the lot and tells every process of it once this transaction is committed.
+    #[instrument(name = "store.publish_inventory", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "update tenant_inventory"))]
+    pub async fn publish_inventory(&mut self, version: u64) -> Result<(), Error> {
+        let id = self.id();
+        let done = sqlx::query!(
+            "update tenant_inventory set version = $2, changed_at = clock_timestamp()
+             where tenant_id = $1 and version < $2",
+            id.0,
+            to_bigint(version)
+        )
+        .execute(self.conn())
+        .await?;
+        if done.rows_affected() != 1 {
+            // A version must only grow: a reader that has the newer one would never see this change.
+            return Err(no_inventory(id.to_string()));
+        }
+        sqlx::query!("select pg_notify('forecourt_inventory', $1)", format!("{id}:{version}"))
+            .execute(self.conn())
+            .await?;
+        Ok(())
+    }
+}
+
+fn no_inventory(id: String) -> Error {
+    Error::Corrupt { table: "tenant_inventory", column: "version", id }
+}
