@@ -55,16 +55,19 @@ fn sample(all: &Documents, file: &str, schema: &Value) -> Value {
             for (key, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
                 object.insert(key.clone(), sample(all, file, member));
             }
-            if schema.get("additionalProperties").is_some_and(Value::is_object) {
-                object.insert("anything".into(), json!("x"));
+            if let Some(free) = schema.get("additionalProperties").filter(|s| s.is_object()) {
+                object.insert("anything".into(), sample(all, file, free));
             }
             Value::Object(object)
         }
-        // The one `contains` that plain entries do not fulfil is that of the card's extensions.
-        Some("array") => match schema.get("contains").filter(|c| c.pointer("/properties/uri").is_some()) {
-            Some(wanted) => json!([sample(all, file, wanted)]),
-            None => json!([sample(all, file, &schema["items"])]),
-        },
+        Some("array") => {
+            let mut entry = sample(all, file, &schema["items"]);
+            // Where an array must contain a certain entry, the one entry is that one.
+            if let (Some(wanted), Some(members)) = (schema.get("contains"), entry.as_object_mut()) {
+                members.extend(sample(all, file, wanted).as_object().cloned().unwrap_or_default());
+            }
+            json!([entry])
+        }
         Some("integer") => {
             let bound = |key: &str, otherwise| schema.get(key).and_then(Value::as_i64).unwrap_or(otherwise);
             json!(20.clamp(bound("minimum", 0), bound("maximum", 5000)))
@@ -285,6 +288,28 @@ fn strays() -> Vec<(&'static str, Value)> {
     ]
 }
 
+/// Entries to be put at the end of a list, most of them for the lists of a card.
+fn entries() -> Vec<Value> {
+    let uri = "https://autoagentprotocol.org/extensions/aap/";
+    let interface = |binding: Value| json!({"url": "https://a.example", "protocolBinding": binding, "protocolVersion": "1.0"});
+    vec![
+        json!(7),
+        json!("x"),
+        json!({}),
+        json!({"description": "no uri"}),
+        json!({"uri": "https://elsewhere.example/e"}),
+        json!({"uri": "not an address"}),
+        json!({"uri": 5}),
+        json!({"uri": format!("{uri}v1.3")}),
+        json!({"uri": format!("{uri}v3.0"), "required": false}),
+        json!({"uri": "urn:x:y", "required": "yes"}),
+        interface(json!("")),
+        interface(json!("GRPC")),
+        interface(json!(5)),
+        json!({"list": [], "more": 1}),
+    ]
+}
+
 /// One change: at a place, a new value or none.
 #[derive(Clone)]
 pub(crate) struct Change {
@@ -318,13 +343,14 @@ impl Change {
 
 /// Every single change that is worth trying on a payload.
 pub(crate) fn changes(payload: &Value) -> Vec<Change> {
-    let (texts, numbers, strays) = (texts(), numbers(), strays());
+    let (texts, numbers, strays, entries) = (texts(), numbers(), strays(), entries());
     let mut all = Vec::new();
     walk(payload, String::new(), &mut |at, value| {
         let mut to = |new: Value| all.push(Change { at: at.to_owned(), to: Some(new) });
         for odd in [
             json!(null),
             json!(true),
+            json!(false),
             json!("x"),
             json!(0),
             json!([]),
@@ -338,9 +364,9 @@ pub(crate) fn changes(payload: &Value) -> Vec<Change> {
             Value::String(_) => texts.iter().cloned().for_each(&mut to),
             Value::Number(_) => numbers.iter().cloned().for_each(&mut to),
             Value::Array(items) => {
-                if let Some(first) = items.first() {
-                    all.push(Change { at: format!("{at}/{}", items.len()), to: Some(first.clone()) });
-                }
+                let end = format!("{at}/{}", items.len());
+                let more = items.first().into_iter().chain(&entries);
+                all.extend(more.map(|entry| Change { at: end.clone(), to: Some(entry.clone()) }));
             }
             Value::Object(_) => {
                 let stray = |(key, value): &(&str, Value)| {

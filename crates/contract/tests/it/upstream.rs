@@ -164,20 +164,16 @@ fn accepts_and_rejects_what_the_published_schemas_do() {
         examples.iter().for_each(|example| comparison.compare(example));
 
         let mut bases = vec![full(&ours, file), full(&theirs, file)];
-        bases.extend(examples.iter().filter(|e| validator.is_valid(e)).take(3).cloned());
-        comparison.compare(&bases[0]);
-        assert_eq!(
-            comparison.accepted > 0 || file == "inventory-search-response.schema.json",
-            true,
-            "{file}: no payload fits"
-        );
+        bases.dedup();
+        bases.extend(examples.iter().filter(|e| validator.is_valid(e)).take(2).cloned());
+        assert_eq!(V3_0.check(file, &bases[0]), Ok(()), "{file}: the payload with every member");
         for base in &bases {
             let single = changes(base);
             single
                 .iter()
                 .filter_map(|change| change.apply(base))
                 .for_each(|changed| comparison.compare(&changed));
-            for _ in 0..400 {
+            for _ in 0..200 {
                 let some: [&Change; 3] = std::array::from_fn(|_| dice.pick(&single));
                 let spoiled =
                     some.into_iter().try_fold(base.clone(), |payload, change| change.apply(&payload));
