@@ -1,0 +1,356 @@
+//! A field that units are ordered or bounded by: a code for every row, and the rows sorted by it.
+//!
+//! Codes are dense ranks of the values, so that comparing codes is comparing values. Rows without a value have
+//! the code past the last and are not in the order; they follow it in both directions.
+
+use std::ops::Range;
+
+use crate::bitset::Bits;
+use crate::packed::Packed;
+
+/// Bitsets kept along the order of a field that can be bounded.
+const STEPS: usize = 16;
+/// Below this many units setting bits one by one is as quick.
+const STEPS_FROM: usize = 1024;
+
+/// The distinct values behind the codes, where somebody asks for them.
+#[derive(Debug)]
+pub(crate) enum Values {
+    /// Only the order matters.
+    Unknown,
+    /// Whole numbers, ascending.
+    Whole(Box<[i64]>),
+    /// Numbers that may have a fraction, ascending.
+    Real(Box<[f64]>),
+}
+
+/// One field.
+#[derive(Debug)]
+pub(crate) struct Column {
+    rows: usize,
+    /// How many distinct values there are; also the code of rows that have none.
+    card: u32,
+    codes: Packed,
+    /// Rows with a value by (code, row).
+    order: Packed,
+    /// Rows with a value.
+    has: Bits,
+    values: Values,
+    steps: Option<Steps>,
+}
+
+/// The rows before every `every`-th position of the order.
+#[derive(Debug)]
+struct Steps {
+    every: usize,
+    bits: Box<[Bits]>,
+}
+
+impl Column {
+    /// A field that is only sorted by.
+    pub(crate) fn sorted<T: Ord>(keys: &[Option<T>]) -> Column {
+        Self::rank(keys).0
+    }
+
+    /// A whole-number field that is bounded and whose extremes are told.
+    pub(crate) fn whole(keys: &[Option<i64>]) -> Column {
+        let (mut column, values) = Self::rank(keys);
+        column.values = Values::Whole(values.into_iter().copied().collect());
+        column.steps = Steps::build(&column);
+        column
+    }
+
+    /// The same for numbers that may have a fraction. What is not finite counts as missing.
+    pub(crate) fn real(keys: &[Option<f64>]) -> Column {
+        let keys: Vec<_> = keys.iter().map(|key| key.filter(|v| v.is_finite()).map(Ordered)).collect();
+        let (mut column, values) = Self::rank(&keys);
+        column.values = Values::Real(values.into_iter().map(|v| v.0).collect());
+        column.steps = Steps::build(&column);
+        column
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "row numbers are below 2^32, Snapshot::build sees to it"
+    )]
+    fn rank<T: Ord>(keys: &[Option<T>]) -> (Column, Vec<&T>) {
+        let mut keyed: Vec<(&T, u32)> =
+            keys.iter().enumerate().filter_map(|(row, key)| Some((key.as_ref()?, row as u32))).collect();
+        keyed.sort_unstable();
+        let mut values: Vec<&T> = Vec::new();
+        let mut codes = vec![u32::MAX; keys.len()];
+        let mut has = Bits::empty(keys.len());
+        for (key, row) in &keyed {
+            if values.last() != Some(key) {
+                values.push(key);
+            }
+            if let Some(code) = codes.get_mut(*row as usize) {
+                *code = values.len() as u32 - 1;
+            }
+            has.insert(*row);
+        }
+        let card = values.len() as u32;
+        for code in &mut codes {
+            *code = (*code).min(card);
+        }
+        // A field that no unit has takes no room: a row past the end reads as one without a value.
+        let codes = if keyed.is_empty() { Packed::pack(&[]) } else { Packed::pack(&codes) };
+        let order: Vec<u32> = keyed.iter().map(|(_, row)| *row).collect();
+        let column = Column {
+            rows: keys.len(),
+            card,
+            codes,
+            order: Packed::pack(&order),
+            has,
+            values: Values::Unknown,
+            steps: None,
+        };
+        (column, values)
+    }
+
+    /// The code of a row; rows without a value have [`Column::card`].
+    #[inline]
+    pub(crate) fn code(&self, row: u32) -> u32 {
+        self.codes.get(row as usize).unwrap_or(self.card)
+    }
+
+    /// How many distinct values there are.
+    pub(crate) fn card(&self) -> u32 {
+        self.card
+    }
+
+    /// Rows that have a value.
+    pub(crate) fn has(&self) -> &Bits {
+        &self.has
+    }
+
+    /// The rows with a value, by (code, row).
+    pub(crate) fn order(&self) -> &Packed {
+        &self.order
+    }
+
+    /// The value behind a code as JSON.
+    pub(crate) fn spelled(&self, code: u32) -> Option<String> {
+        match &self.values {
+            Values::Unknown => None,
+            Values::Whole(all) => all.get(code as usize).map(i64::to_string),
+            Values::Real(all) => all.get(code as usize).map(|v| spell(*v)),
+        }
+    }
+
+    /// The codes of the values within inclusive bounds.
+    pub(crate) fn between(&self, low: Option<i64>, high: Option<i64>) -> Range<u32> {
+        let (start, end) = match &self.values {
+            Values::Unknown => (0, 0),
+            Values::Whole(all) => (
+                low.map_or(0, |low| all.partition_point(|v| *v < low)),
+                high.map_or(all.len(), |high| all.partition_point(|v| *v <= high)),
+            ),
+            // Compared as whole numbers, since a bound may be beyond what a float can tell apart.
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "float casts saturate, which keeps the order"
+            )]
+            Values::Real(all) => (
+                low.map_or(0, |low| all.partition_point(|v| (v.floor() as i128) < i128::from(low))),
+                high.map_or(all.len(), |high| all.partition_point(|v| v.ceil() as i128 <= i128::from(high))),
+            ),
+        };
+        u32::try_from(start).unwrap_or(u32::MAX)..u32::try_from(end).unwrap_or(u32::MAX)
+    }
+
+    /// Keeps the rows whose code is in `codes`.
+    pub(crate) fn restrict(&self, bits: &mut Option<Bits>, codes: &Range<u32>) {
+        if let Some(bits) = bits {
+            if codes.is_empty() {
+                *bits = Bits::empty(self.rows);
+                return;
+            }
+            if bits.count() <= self.rows / 32 {
+                bits.retain(|row| codes.contains(&self.code(row)));
+                return;
+            }
+        }
+        let within = self.within(codes);
+        match bits {
+            Some(bits) => bits.and(within.words()),
+            None => *bits = Some(within),
+        }
+    }
+
+    /// The rows whose code is in `codes`.
+    fn within(&self, codes: &Range<u32>) -> Bits {
+        if codes.is_empty() {
+            return Bits::empty(self.rows);
+        }
+        let start = self.start_of(codes.start);
+        let end = self.start_of(codes.end);
+        if end - start < self.order.len() / STEPS {
+            let mut bits = Bits::empty(self.rows);
+            self.order.each(start..end, |row| bits.insert(row));
+            return bits;
+        }
+        let mut bits = self.before(end);
+        if start > 0 {
+            bits.and_not(self.before(start).words());
+        }
+        bits
+    }
+
+    /// The rows before a position of the order.
+    fn before(&self, position: usize) -> Bits {
+        let keyed = self.order.len();
+        if position == keyed {
+            return self.has.clone();
+        }
+        let Some(steps) = &self.steps else {
+            let mut bits = Bits::empty(self.rows);
+            self.order.each(0..position, |row| bits.insert(row));
+            return bits;
+        };
+        let nearest = (position + steps.every / 2) / steps.every;
+        let mut bits = match nearest.checked_sub(1) {
+            None => Bits::empty(self.rows),
+            Some(step) => steps.bits.get(step).unwrap_or(&self.has).clone(),
+        };
+        let reached = (nearest * steps.every).min(keyed);
+        if reached <= position {
+            self.order.each(reached..position, |row| bits.insert(row));
+        } else {
+            self.order.each(position..reached, |row| bits.remove(row));
+        }
+        bits
+    }
+
+    /// Where the rows of a code begin in the order.
+    pub(crate) fn start_of(&self, code: u32) -> usize {
+        match code {
+            0 => 0,
+            _ if code >= self.card => self.order.len(),
+            _ => self.order.partition(0..self.order.len(), |row| self.code(row) < code),
+        }
+    }
+
+    /// Where a row that has a value stands in the order.
+    pub(crate) fn place_of(&self, row: u32) -> usize {
+        let wanted = (self.code(row), row);
+        self.order.partition(0..self.order.len(), |other| (self.code(other), other) < wanted)
+    }
+
+    /// Where the run of equal codes begins that ends before `end`.
+    pub(crate) fn run_start(&self, end: usize) -> usize {
+        let Some(code) = end.checked_sub(1).and_then(|last| self.order.get(last)).map(|row| self.code(row))
+        else {
+            return 0;
+        };
+        // Runs are mostly short, and now and then half the lot: reach back in growing steps.
+        let (mut reach, mut high) = (1, end - 1);
+        loop {
+            let low = high.saturating_sub(reach);
+            let low_code = self.order.get(low).map_or(code, |row| self.code(row));
+            if low_code < code {
+                return self.order.partition(low..high, |row| self.code(row) < code);
+            }
+            if low == 0 {
+                return 0;
+            }
+            high = low;
+            reach *= 2;
+        }
+    }
+
+    /// The smallest and the largest code among `bits`, of which there are `count`.
+    pub(crate) fn extremes(&self, bits: &Bits, count: usize) -> Option<(u32, u32)> {
+        let keyed = self.order.len();
+        // The ends of the order tell at once unless the rows there are just those left out.
+        let reach = count.max(64).min(keyed);
+        let (mut first, mut last) = (None, None);
+        let note = |row: u32, found: &mut Option<u32>| {
+            if bits.has(row) {
+                *found = Some(row);
+            }
+            found.is_none()
+        };
+        self.order.visit(0..reach, |row| note(row, &mut first));
+        if first.is_some() || reach < keyed {
+            self.order.visit_back(keyed - reach..keyed, |row| note(row, &mut last));
+        }
+        if let (Some(first), Some(last)) = (first, last) {
+            return Some((self.code(first), self.code(last)));
+        }
+        if reach == keyed {
+            return None;
+        }
+        let (mut low, mut high) = (self.card, None);
+        bits.each(|row| {
+            let code = self.code(row);
+            if code < self.card {
+                low = low.min(code);
+                high = high.max(Some(code));
+            }
+        });
+        high.map(|high| (low, high))
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn weight(&self) -> usize {
+        let values = match &self.values {
+            Values::Unknown => 0,
+            Values::Whole(all) => all.len() * 8,
+            Values::Real(all) => all.len() * 8,
+        };
+        let steps = self.steps.as_ref().map_or(0, |steps| steps.bits.len() * self.has.weight());
+        self.codes.weight() + self.order.weight() + self.has.weight() + values + steps
+    }
+}
+
+impl Steps {
+    fn build(column: &Column) -> Option<Steps> {
+        let keyed = column.order.len();
+        if keyed < STEPS_FROM {
+            return None;
+        }
+        let every = keyed.div_ceil(STEPS);
+        let mut bits = Bits::empty(column.rows);
+        let mut steps = Vec::with_capacity(STEPS);
+        for step in 0..keyed / every {
+            column.order.each(step * every..(step + 1) * every, |row| bits.insert(row));
+            steps.push(bits.clone());
+        }
+        Some(Steps { every, bits: steps.into() })
+    }
+}
+
+/// A whole value is told without a fraction, as the documents tell it.
+fn spell(value: f64) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 2^53")]
+    if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
+        (value as i64).to_string()
+    } else {
+        serde_json::Value::from(value).to_string()
+    }
+}
+
+/// Finite floats in order.
+#[derive(Debug, Clone, Copy)]
+struct Ordered(f64);
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ordered {}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}

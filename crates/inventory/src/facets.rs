@@ -1,0 +1,199 @@
+//! How many of the matching units have each value.
+
+use std::borrow::Cow;
+
+use contract::payload::Filters;
+
+use crate::Snapshot;
+use crate::bitset::Bits;
+use crate::filter;
+use crate::terms::{Cells, FACETED, Field};
+
+/// The counted members of the answer, in its order (AAP.md 7.3).
+const COUNTED: [(&str, Field); FACETED] = [
+    ("makes", Field::Make),
+    ("models", Field::Model),
+    ("trims", Field::Trim),
+    ("years", Field::Year),
+    ("conditions", Field::Condition),
+    ("transmissions", Field::Transmission),
+    ("fuels", Field::Fuel),
+    ("drivelines", Field::Driveline),
+    ("bodies", Field::Body),
+    ("vehicle_types", Field::VehicleType),
+    ("exterior_colors", Field::ExteriorColor),
+    ("interior_colors", Field::InteriorColor),
+    ("rooftops", Field::Rooftop),
+    ("statuses", Field::Status),
+    ("charge_ports", Field::ChargePort),
+    ("dc_fast_charge", Field::DcFastCharge),
+];
+
+/// Words of a set that are read in the time in which one row is counted for one field.
+const WORDS_A_ROW: usize = 3;
+
+/// The facets of the units that match, as the bytes of a Facets object (AAP.md 7.3).
+///
+/// Counts are those of the filtered units, a filter's own field included, and are what a filter with the value
+/// finds. Values come by count, largest first, then in the order of the values; members that no unit has are
+/// left out. Without filters the bytes are ready since the snapshot was built.
+pub fn facets<'s>(snapshot: &'s Snapshot, filters: &Filters) -> Cow<'s, [u8]> {
+    let Some(matching) = filter::matching(snapshot, filters) else {
+        return Cow::Borrowed(&snapshot.facets);
+    };
+    let total = matching.count();
+    if total == snapshot.rows {
+        return Cow::Borrowed(&snapshot.facets);
+    }
+    Cow::Owned(count(snapshot, &matching, total))
+}
+
+/// Facets of the rows in `matching`, of which there are `total`.
+pub(crate) fn count(snapshot: &Snapshot, matching: &Bits, total: usize) -> Vec<u8> {
+    let counts = counts(snapshot, matching, total);
+    let mut out = Vec::with_capacity(1024);
+    out.push(b'{');
+    let mut sorted = Vec::new();
+    for (name, field) in COUNTED {
+        let values = snapshot.terms.of(field);
+        let counted = counts.get(values.start as usize..values.end as usize).unwrap_or_default();
+        sorted.clear();
+        // The largest count first, then the smallest term: one number says both.
+        sorted.extend(
+            (values.start..)
+                .zip(counted)
+                .filter(|(_, count)| **count > 0)
+                .map(|(term, count)| u64::from(u32::MAX - count) << 32 | u64::from(term)),
+        );
+        if sorted.is_empty() {
+            continue;
+        }
+        sorted.sort_unstable();
+        begin(&mut out, name);
+        out.push(b'[');
+        for (i, key) in sorted.iter().enumerate() {
+            #[expect(clippy::cast_possible_truncation, reason = "each half is 32 bits")]
+            let (count, term) = (u32::MAX - (key >> 32) as u32, *key as u32);
+            out.extend_from_slice(if i == 0 { b"{\"value\":" } else { b",{\"value\":" });
+            out.extend_from_slice(snapshot.terms.told(term));
+            out.extend_from_slice(b",\"count\":");
+            push_number(&mut out, count);
+            out.push(b'}');
+        }
+        out.push(b']');
+    }
+    let columns = &snapshot.columns;
+    for (name, column) in [
+        ("price_range", &columns.price),
+        ("mileage_range", &columns.mileage),
+        ("year_range", &columns.year),
+        ("displacement_cc_range", &columns.displacement),
+        ("electric_range_mi_range", &columns.electric_range),
+    ] {
+        let Some((low, high)) = column.extremes(matching, total) else { continue };
+        if let (Some(low), Some(high)) = (column.spelled(low), column.spelled(high)) {
+            begin(&mut out, name);
+            out.extend_from_slice(b"{\"min\":");
+            out.extend_from_slice(low.as_bytes());
+            out.extend_from_slice(b",\"max\":");
+            out.extend_from_slice(high.as_bytes());
+            out.push(b'}');
+        }
+    }
+    out.push(b'}');
+    out
+}
+
+fn begin(out: &mut Vec<u8>, name: &str) {
+    out.extend_from_slice(if out.len() > 1 { b",\"" } else { b"\"" });
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\":");
+}
+
+fn push_number(out: &mut Vec<u8>, mut number: u32) {
+    let mut digits = [0_u8; 10];
+    let mut used = 0;
+    for digit in digits.iter_mut().rev() {
+        #[expect(clippy::cast_possible_truncation, reason = "a digit")]
+        let last = (number % 10) as u8;
+        *digit = b'0' + last;
+        used += 1;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(digits.get(digits.len() - used..).unwrap_or_default());
+}
+
+/// For every faceted term the number of rows in `matching` that have it.
+fn counts(snapshot: &Snapshot, matching: &Bits, total: usize) -> Vec<u32> {
+    let terms = &snapshot.terms;
+    let sets = terms.sets();
+    let mut counts = vec![0_u32; terms.faceted()];
+    if total == snapshot.rows {
+        (0..).zip(&mut counts).for_each(|(term, count)| *count = sets.len(term));
+        return counts;
+    }
+    // Where most rows match it is less work to count those that do not.
+    let rest = (total > snapshot.rows / 2).then(|| matching.complement(snapshot.rows));
+    let rows = rest.as_ref().unwrap_or(matching);
+    let worth = WORDS_A_ROW * total.min(snapshot.rows - total);
+    let (by_set, by_row): (Vec<usize>, Vec<usize>) =
+        (0..FACETED).partition(|field| terms.cost(*field) < worth);
+    for field in by_set {
+        for term in terms.counted(field) {
+            if let Some(count) = counts.get_mut(term as usize) {
+                *count = u32::try_from(sets.rows(term).count_in(rows)).unwrap_or(u32::MAX);
+            }
+        }
+    }
+    match terms.cells() {
+        Cells::Narrow(cells) => count_rows(cells, rows, &by_row, &mut counts),
+        Cells::Wide(cells) => count_rows(cells, rows, &by_row, &mut counts),
+    }
+    if rest.is_some() {
+        (0..).zip(&mut counts).for_each(|(term, count)| *count = sets.len(term) - *count);
+    }
+    counts
+}
+
+fn count_rows<T: Copy + Into<u32>>(
+    cells: &[[T; FACETED]],
+    rows: &Bits,
+    fields: &[usize],
+    counts: &mut [u32],
+) {
+    let mut add = |term: T| {
+        if let Some(count) = counts.get_mut(term.into() as usize) {
+            *count += 1;
+        }
+    };
+    match fields.len() {
+        0 => {}
+        FACETED => rows.each(|row| {
+            if let Some(cells) = cells.get(row as usize) {
+                cells.iter().for_each(|term| add(*term));
+            }
+        }),
+        _ => rows.each(|row| {
+            if let Some(cells) = cells.get(row as usize) {
+                fields.iter().filter_map(|field| cells.get(*field)).for_each(|term| add(*term));
+            }
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_spelled_as_usual() {
+        for number in [0, 7, 10, 99, 100, 65_535, 1_000_000_000, u32::MAX] {
+            let mut out = Vec::new();
+            push_number(&mut out, number);
+            assert_eq!(out, number.to_string().as_bytes());
+        }
+    }
+}

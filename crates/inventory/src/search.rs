@@ -1,0 +1,229 @@
+//! One page of the units that match, in order.
+
+use contract::payload::{Filters, Sort, SortField, SortOrder};
+
+use crate::Snapshot;
+use crate::bitset::Bits;
+use crate::column::Column;
+use crate::filter;
+
+/// A page of results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// How many units match, on all pages.
+    pub total: u64,
+    /// The units of this page, in order.
+    pub rows: Vec<Row<'a>>,
+    /// Whether further matching units come after the last row.
+    pub more: bool,
+}
+
+/// A unit on a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The dealer's id of the unit; where the next page starts after.
+    pub vehicle_id: &'a str,
+    /// The unit's listing document, a JSON object.
+    pub listing: &'a str,
+}
+
+/// Where a page begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start<'s> {
+    /// At the first match.
+    Beginning,
+    /// After this many matches; past the end gives an empty page.
+    Skip(u64),
+    /// Behind the unit with this `vehicle_id`, whether it matches or not.
+    After(&'s str),
+}
+
+/// A page was to start behind a unit that this version of the lot does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the unit that the page starts behind is not in this version of the lot")]
+pub struct UnknownRow;
+
+/// Finds units (AAP.md 7.4.1), orders them (7.4.2) and gives at most `limit` of them.
+///
+/// Units without the sorted value come last in both directions, ties are in the order of `vehicle_id`.
+///
+/// # Errors
+///
+/// [`UnknownRow`] if `start` names a unit that is not in the lot.
+pub fn search<'a>(
+    snapshot: &'a Snapshot,
+    filters: &Filters,
+    sort: Sort,
+    start: Start<'_>,
+    limit: usize,
+) -> Result<Page<'a>, UnknownRow> {
+    let (skip, after) = match start {
+        Start::Beginning => (0, None),
+        Start::Skip(skip) => (usize::try_from(skip).unwrap_or(usize::MAX), None),
+        Start::After(id) => (0, Some(snapshot.row_of(id).ok_or(UnknownRow)?)),
+    };
+    let matching = filter::matching(snapshot, filters).unwrap_or_else(|| Bits::full(snapshot.rows));
+    let total = matching.count();
+    // One more than asked for tells whether there is more.
+    let wanted = Wanted { after, skip, take: limit.saturating_add(1) };
+    let order = Order { column: snapshot.columns.of(sort.field), descending: sort.order == SortOrder::Desc };
+    let mut rows = order.page(&matching, total, &wanted);
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let row = |row: &u32| {
+        let unit = snapshot.units.get(*row as usize)?;
+        Some(Row { vehicle_id: unit.vehicle_id(), listing: unit.listing() })
+    };
+    Ok(Page { total: total as u64, rows: rows.iter().filter_map(row).collect(), more })
+}
+
+/// Which part of the matches, in order.
+struct Wanted {
+    after: Option<u32>,
+    skip: usize,
+    take: usize,
+}
+
+struct Order<'c> {
+    column: &'c Column,
+    descending: bool,
+}
+
+impl Order<'_> {
+    /// The wanted rows of `matching`, of which there are `total`.
+    fn page(&self, matching: &Bits, total: usize, wanted: &Wanted) -> Vec<u32> {
+        if wanted.skip >= total {
+            return Vec::new();
+        }
+        // Two ways to the same rows: along the order until enough matches are found, or all matches by their
+        // keys. Which one is shorter is a guess (matches may crowd at the far end), so the walk has a limit.
+        let limit = 4 * total + 256;
+        let guess =
+            wanted.skip.saturating_add(wanted.take).saturating_mul(matching.words().len() * 64) / total;
+        if guess <= limit {
+            let walk =
+                Walk { matching, skip: wanted.skip, take: wanted.take, steps: limit, rows: Vec::new() };
+            if let Some(rows) = self.walk(walk, wanted.after) {
+                return rows;
+            }
+        }
+        self.select(matching, total, wanted)
+    }
+
+    fn walk(&self, mut walk: Walk<'_>, after: Option<u32>) -> Option<Vec<u32>> {
+        let order = self.column.order();
+        let has_none = |row: &u32| self.column.code(*row) >= self.column.card();
+        let mut rest_from = 0;
+        let going = match after {
+            // The sorted part lies behind us.
+            Some(row) if has_none(&row) => {
+                rest_from = row as usize + 1;
+                true
+            }
+            Some(row) if self.descending => {
+                let place = self.column.place_of(row);
+                let run = self.column.run_start(place + 1);
+                let run_end = self.column.start_of(self.column.code(row) + 1);
+                order.visit(place + 1..run_end, |row| walk.meet(row)) && self.back(run, &mut walk)
+            }
+            Some(row) => order.visit(self.column.place_of(row) + 1..order.len(), |row| walk.meet(row)),
+            None if self.descending => self.back(order.len(), &mut walk),
+            None => order.visit(0..order.len(), |row| walk.meet(row)),
+        };
+        if going {
+            walk.matching.visit_without(rest_from, self.column.has(), |row| walk.take(row));
+        }
+        (walk.steps > 0).then_some(walk.rows)
+    }
+
+    /// Runs of equal values from the largest to the smallest, each from its first row to its last.
+    fn back(&self, mut end: usize, walk: &mut Walk<'_>) -> bool {
+        while end > 0 {
+            let start = self.column.run_start(end);
+            if !self.column.order().visit(start..end, |row| walk.meet(row)) {
+                return false;
+            }
+            end = start;
+        }
+        true
+    }
+
+    /// Smaller keys come first; the row makes them unique.
+    fn key(&self, row: u32) -> u64 {
+        let (code, none) = (self.column.code(row), self.column.card());
+        let rank = if self.descending && code < none { none - 1 - code } else { code };
+        u64::from(rank) << 32 | u64::from(row)
+    }
+
+    fn select(&self, matching: &Bits, total: usize, wanted: &Wanted) -> Vec<u32> {
+        let mut keys = Vec::with_capacity(total);
+        match wanted.after.map(|row| self.key(row)) {
+            None => matching.each(|row| keys.push(self.key(row))),
+            Some(after) => matching.each(|row| {
+                let key = self.key(row);
+                if key > after {
+                    keys.push(key);
+                }
+            }),
+        }
+        if wanted.skip >= keys.len() {
+            return Vec::new();
+        }
+        if wanted.skip > 0 {
+            keys.select_nth_unstable(wanted.skip);
+            keys.drain(..wanted.skip);
+        }
+        if wanted.take < keys.len() {
+            keys.select_nth_unstable(wanted.take);
+            keys.truncate(wanted.take);
+        }
+        keys.sort_unstable();
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half is the row")]
+        keys.into_iter().map(|key| key as u32).collect()
+    }
+}
+
+/// A walk along an order.
+struct Walk<'m> {
+    matching: &'m Bits,
+    skip: usize,
+    take: usize,
+    steps: usize,
+    rows: Vec<u32>,
+}
+
+impl Walk<'_> {
+    /// A row that may match; says whether to go on.
+    #[inline]
+    fn meet(&mut self, row: u32) -> bool {
+        self.steps -= 1;
+        (!self.matching.has(row) || self.take(row)) && self.steps > 0
+    }
+
+    /// A row that matches; says whether to go on.
+    #[inline]
+    fn take(&mut self, row: u32) -> bool {
+        if self.skip > 0 {
+            self.skip -= 1;
+        } else if self.rows.len() < self.take {
+            self.rows.push(row);
+        }
+        self.rows.len() < self.take
+    }
+}
+
+impl crate::Columns {
+    fn of(&self, field: SortField) -> &Column {
+        match field {
+            SortField::Price => &self.price,
+            SortField::ListPrice => &self.list_price,
+            SortField::Msrp => &self.msrp,
+            SortField::Mileage => &self.mileage,
+            SortField::Year => &self.year,
+            SortField::Make => &self.make,
+            SortField::Model => &self.model,
+            SortField::Stock => &self.stock,
+            SortField::UpdatedAt => &self.updated_at,
+        }
+    }
+}

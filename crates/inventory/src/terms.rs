@@ -1,0 +1,284 @@
+//! Every distinct value of the lot under one number: its text, the rows that have it, how it is told.
+//!
+//! Values of one field have neighbouring numbers in the field's order, so that a field is a range of numbers,
+//! a sorted part of the texts, and a part of one array of counters.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::dictionary::{Dictionary, NONE};
+use crate::lines::{Lines, LinesBuilder};
+use crate::sets::{Pairs, Sets};
+
+/// Where a term comes from. Fields up to [`FACETED`] are counted by facets and have one value a unit; from
+/// [`Field::Make`] on free text looks into them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Field {
+    Status,
+    Condition,
+    VehicleType,
+    Rooftop,
+    ChargePort,
+    DcFastCharge,
+    Make,
+    Model,
+    Trim,
+    Year,
+    Body,
+    Fuel,
+    Driveline,
+    Transmission,
+    ExteriorColor,
+    InteriorColor,
+    Features,
+    Engine,
+    /// Words of descriptions.
+    Words,
+}
+
+/// How many fields facets count.
+pub(crate) const FACETED: usize = 16;
+const FIELDS: usize = 19;
+
+/// The terms of a lot.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    /// Where the numbers of each field begin. A faceted field's first number means "has none".
+    starts: [u32; FIELDS + 1],
+    lines: Lines,
+    sets: Sets,
+    cells: Cells,
+    told: Told,
+    /// What counting a field by its sets costs, in words read.
+    costs: [usize; FACETED],
+}
+
+/// The term of every faceted field, a row at a time: counting a few rows then reads a few cache lines.
+#[derive(Debug)]
+pub(crate) enum Cells {
+    /// Fewer than 65,536 faceted terms.
+    Narrow(Box<[[u16; FACETED]]>),
+    /// More.
+    Wide(Box<[[u32; FACETED]]>),
+}
+
+/// Values as JSON.
+#[derive(Debug)]
+struct Told {
+    bytes: Box<[u8]>,
+    ends: Box<[u32]>,
+}
+
+/// What a lot's terms are made of.
+pub(crate) struct Source {
+    /// In the order of [`Field`].
+    pub(crate) faceted: [Dictionary; FACETED],
+    pub(crate) features: Multi,
+    pub(crate) engine: Dictionary,
+    pub(crate) words: Multi,
+}
+
+/// A field with several values a row.
+pub(crate) struct Multi {
+    /// The text of every value.
+    pub(crate) texts: Vec<Box<[u8]>>,
+    /// Distinct lists of values, one after the other.
+    pub(crate) values: Vec<u32>,
+    /// Where each list ends.
+    pub(crate) ends: Vec<u32>,
+    /// The list of every row; [`NONE`] where it has none.
+    pub(crate) rows: Vec<u32>,
+}
+
+impl Multi {
+    fn each(&self, mut visit: impl FnMut(u32, u32)) {
+        for (row, list) in (0_u32..).zip(&self.rows) {
+            let Some(end) = self.ends.get(*list as usize) else { continue };
+            let start = list.checked_sub(1).and_then(|before| self.ends.get(before as usize)).unwrap_or(&0);
+            for value in self.values.get(*start as usize..*end as usize).unwrap_or_default() {
+                visit(*value, row);
+            }
+        }
+    }
+}
+
+struct Belongs<'a> {
+    starts: &'a [u32; FIELDS + 1],
+    source: &'a Source,
+}
+
+impl Belongs<'_> {
+    fn start(&self, field: usize) -> u32 {
+        self.starts.get(field).copied().unwrap_or(0)
+    }
+}
+
+impl Pairs for Belongs<'_> {
+    fn each(&self, mut visit: impl FnMut(u32, u32)) {
+        for (field, dictionary) in self.source.faceted.iter().enumerate() {
+            let start = self.start(field);
+            for (row, code) in (0..).zip(&dictionary.codes) {
+                // NONE wraps to the field's first number, which means just that.
+                visit(start.wrapping_add(code.wrapping_add(1)), row);
+            }
+        }
+        let start = self.start(Field::Engine as usize);
+        for (row, code) in (0..).zip(&self.source.engine.codes) {
+            if *code != NONE {
+                visit(start + code, row);
+            }
+        }
+        let start = self.start(Field::Features as usize);
+        self.source.features.each(|value, row| visit(start + value, row));
+        let start = self.start(Field::Words as usize);
+        self.source.words.each(|value, row| visit(start + value, row));
+    }
+}
+
+impl Terms {
+    /// Terms of a lot of `rows` units.
+    pub(crate) fn build(rows: usize, source: &Source) -> Terms {
+        let mut starts = [0_u32; FIELDS + 1];
+        let mut lines = LinesBuilder::default();
+        let mut told = Told { bytes: Box::default(), ends: Box::default() };
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        let mut starts_left = starts.iter_mut();
+        let mut begin = |lines: &LinesBuilder| {
+            if let Some(start) = starts_left.next() {
+                *start = number(lines.len());
+            }
+        };
+        for (field, dictionary) in source.faceted.iter().enumerate() {
+            begin(&lines);
+            lines.push([]);
+            ends.push(number(bytes.len()));
+            for term in &dictionary.terms {
+                lines.push([term.folded.as_bytes()]);
+                if field == Field::Year as usize {
+                    bytes.extend_from_slice(term.shown.as_bytes());
+                } else {
+                    bytes.extend_from_slice(Value::from(term.shown.as_str()).to_string().as_bytes());
+                }
+                ends.push(number(bytes.len()));
+            }
+        }
+        begin(&lines);
+        source.features.texts.iter().for_each(|text| lines.push([&**text]));
+        begin(&lines);
+        source.engine.terms.iter().for_each(|term| lines.push([term.folded.as_bytes()]));
+        begin(&lines);
+        source.words.texts.iter().for_each(|text| lines.push([&**text]));
+        begin(&lines);
+        told.bytes = bytes.into();
+        told.ends = ends.into();
+
+        let sets = Sets::build(rows, lines.len(), &Belongs { starts: &starts, source });
+        let mut terms = Terms {
+            cells: Cells::build(rows, &starts, source),
+            starts,
+            lines: lines.build(),
+            sets,
+            told,
+            costs: [0; FACETED],
+        };
+        let mut costs = [0; FACETED];
+        for (field, cost) in costs.iter_mut().enumerate() {
+            *cost = terms.range(field).map(|term| terms.sets.rows(term).cost()).sum();
+        }
+        terms.costs = costs;
+        terms
+    }
+
+    fn range(&self, field: usize) -> Range<u32> {
+        match self.starts.get(field..field + 2) {
+            Some([start, end]) => *start..*end,
+            _ => 0..0,
+        }
+    }
+
+    /// The numbers of a field's values, without the one that means "has none".
+    pub(crate) fn of(&self, field: Field) -> Range<u32> {
+        let Range { start, end } = self.range(field as usize);
+        if (field as usize) < FACETED { start + 1..end } else { start..end }
+    }
+
+    /// All numbers that facets count.
+    pub(crate) fn faceted(&self) -> usize {
+        self.range(FACETED).start as usize
+    }
+
+    /// The value of `field` whose folded text is this.
+    pub(crate) fn named(&self, field: Field, folded: &str) -> Option<u32> {
+        self.lines.position(self.of(field), folded)
+    }
+
+    /// The folded texts; the line of a text is the number of the term.
+    pub(crate) fn lines(&self) -> &Lines {
+        &self.lines
+    }
+
+    /// The lines that free text looks into.
+    pub(crate) fn searched(&self) -> Range<usize> {
+        self.of(Field::Make).start as usize..self.lines.len()
+    }
+
+    /// The rows of each term.
+    pub(crate) fn sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    /// The faceted terms of each row.
+    pub(crate) fn cells(&self) -> &Cells {
+        &self.cells
+    }
+
+    /// What counting a field by its sets costs, in words read.
+    pub(crate) fn cost(&self, field: usize) -> usize {
+        self.costs.get(field).copied().unwrap_or(usize::MAX)
+    }
+
+    /// All numbers of a faceted field, the one that means "has none" included.
+    pub(crate) fn counted(&self, field: usize) -> Range<u32> {
+        self.range(field)
+    }
+
+    /// A faceted value as JSON.
+    pub(crate) fn told(&self, term: u32) -> &[u8] {
+        let end = self.told.ends.get(term as usize).copied().unwrap_or(0) as usize;
+        let start = term.checked_sub(1).and_then(|before| self.told.ends.get(before as usize)).copied();
+        self.told.bytes.get(start.unwrap_or(0) as usize..end).unwrap_or_default()
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn weight(&self) -> usize {
+        let cells = match &self.cells {
+            Cells::Narrow(all) => size_of_val::<[_]>(all),
+            Cells::Wide(all) => size_of_val::<[_]>(all),
+        };
+        cells + self.lines.weight() + self.sets.weight() + self.told.bytes.len() + self.told.ends.len() * 4
+    }
+}
+
+impl Cells {
+    fn build(rows: usize, starts: &[u32; FIELDS + 1], source: &Source) -> Cells {
+        let cell = |field: usize, row: usize| {
+            let start = starts.get(field).copied().unwrap_or(0);
+            let code = source.faceted.get(field).and_then(|d| d.codes.get(row)).copied().unwrap_or(NONE);
+            start.wrapping_add(code.wrapping_add(1))
+        };
+        let all = starts.get(FACETED).copied().unwrap_or(0);
+        if u16::try_from(all).is_ok() {
+            #[expect(clippy::cast_possible_truncation, reason = "every number is below the one checked")]
+            let row = |row| std::array::from_fn(|field| cell(field, row) as u16);
+            Cells::Narrow((0..rows).map(row).collect())
+        } else {
+            Cells::Wide((0..rows).map(|row| std::array::from_fn(|field| cell(field, row))).collect())
+        }
+    }
+}
+
+/// Terms and their texts stay far below 2^32: each costs more memory than a node could give to one lot.
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,108 @@
+//! Free text: every token must occur somewhere in the unit.
+//!
+//! A token has no blank in it, so it occurs in a text exactly if it occurs in one of the text's words. Terms are
+//! therefore searched once for all units that share them, descriptions by their distinct words; only VIN and
+//! stock number are looked at unit by unit.
+
+use contract::text::fold;
+use memchr::memmem::Finder;
+
+use crate::Snapshot;
+use crate::bitset::Bits;
+
+/// How many terms are added before asking whether any unit is still unfound.
+const PATIENCE: usize = 32;
+
+/// The folded tokens of a query, sorted, each once.
+pub(crate) fn tokens(query: &str) -> Vec<String> {
+    let mut tokens: Vec<String> =
+        query.split_whitespace().map(fold).filter(|token| !token.is_empty()).collect();
+    tokens.sort_unstable();
+    tokens.dedup();
+    tokens
+}
+
+/// Keeps the units in which every token of `query` occurs. A blank query keeps all.
+pub(crate) fn restrict(snapshot: &Snapshot, bits: &mut Option<Bits>, query: &str) {
+    let tokens = tokens(query);
+    // Where a longer token occurs, a part of it does too.
+    let implied =
+        |token: &String| tokens.iter().any(|other| other.len() > token.len() && other.contains(token));
+    // Longer tokens leave fewer units for the next.
+    let mut needed: Vec<&String> = tokens.iter().filter(|token| !implied(token)).collect();
+    needed.sort_by_key(|token| std::cmp::Reverse(token.len()));
+    for token in needed {
+        let wanted = bits.take().unwrap_or_else(|| Bits::full(snapshot.rows));
+        *bits = Some(having(snapshot, wanted, token));
+    }
+}
+
+/// Those of `wanted` in which the token occurs.
+fn having(snapshot: &Snapshot, mut wanted: Bits, token: &str) -> Bits {
+    let finder = Finder::new(token.as_bytes());
+    let terms = &snapshot.terms;
+    let mut found = Bits::empty(snapshot.rows);
+    let mut added = 0;
+    let mut complete = false;
+    terms.lines().search(
+        &finder,
+        terms.searched(),
+        |_| true,
+        |term| {
+            terms.sets().rows(u32::try_from(term).unwrap_or(u32::MAX)).add_to(&mut found);
+            added += 1;
+            complete = added % PATIENCE == 0 && wanted.within(&found);
+            !complete
+        },
+    );
+    if !complete {
+        // A group of names is as many rows as a word of bits has.
+        let mut missing = wanted.clone();
+        missing.and_not(found.words());
+        let rest = missing.words();
+        snapshot.names.search(
+            &finder,
+            0..snapshot.rows,
+            |group| rest.get(group).is_some_and(|w| *w != 0),
+            |row| {
+                found.insert(u32::try_from(row).unwrap_or(u32::MAX));
+                true
+            },
+        );
+    }
+    wanted.and(found.words());
+    wanted
+}
+
+/// Visits the words of a text: what stands between blanks, in the sense of [`str::split_whitespace`].
+pub(crate) fn each_word<'t>(text: &'t str, mut visit: impl FnMut(&'t [u8])) {
+    if text.is_ascii() {
+        let words = text.as_bytes().split(|byte| matches!(byte, b'\t'..=b'\r' | b' '));
+        words.filter(|word| !word.is_empty()).for_each(visit);
+    } else {
+        text.split_whitespace().for_each(|word| visit(word.as_bytes()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_split_at_every_kind_of_blank() {
+        for code in 0..0x3000_u32 {
+            let Some(c) = char::from_u32(code) else { continue };
+            let text = format!("ab{c}cd");
+            let mut words = Vec::new();
+            each_word(&text, |word| words.push(word));
+            let expected: Vec<_> = text.split_whitespace().map(str::as_bytes).collect();
+            assert_eq!(words, expected, "U+{code:04X}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_folded_and_unique() {
+        assert_eq!(tokens(" Civic\u{a0}HONDA\u{b}civic \n"), ["civic", "honda"]);
+        assert!(tokens(" \t\u{2003}").is_empty());
+    }
+}

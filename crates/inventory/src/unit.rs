@@ -1,0 +1,100 @@
+//! A unit's documents and identifiers, in one allocation that later versions of the lot share.
+
+use std::sync::Arc;
+
+/// What is answered about a unit.
+#[derive(Debug, Clone)]
+pub(crate) struct Unit {
+    /// The listing document, then the detail document if it differs, then identifiers that the documents do
+    /// not spell as they are.
+    text: Arc<str>,
+    listing_end: u32,
+    detail_end: u32,
+    vehicle_id: Span,
+    vin: Span,
+    stock: Span,
+}
+
+/// A part of the text.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    const ABSENT: Span = Span { start: 0, len: u32::MAX };
+
+    /// Identifiers usually stand in the document as they are; borrowing them there saves about 50 bytes a unit.
+    fn place(text: &mut String, part: Option<&str>) -> Span {
+        let Some(part) = part else { return Span::ABSENT };
+        let start = text.find(part).unwrap_or_else(|| {
+            text.push_str(part);
+            text.len() - part.len()
+        });
+        Span { start: offset(start), len: offset(part.len()) }
+    }
+
+    fn of(self, text: &str) -> Option<&str> {
+        let start = self.start as usize;
+        text.get(start..start.checked_add(self.len as usize)?)
+    }
+}
+
+/// Documents are bounded far below 4 GB by what is accepted from feeds.
+fn offset(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+impl Unit {
+    /// Takes over the documents of a unit.
+    pub(crate) fn new(unit: contract::Listing) -> Unit {
+        let mut text = unit.listing;
+        let listing_end = offset(text.len());
+        text.push_str(unit.detail.as_deref().unwrap_or_default());
+        let detail_end = offset(text.len());
+        let vehicle_id = Span::place(&mut text, Some(&unit.vehicle_id));
+        let vin = Span::place(&mut text, unit.vin.as_deref());
+        let stock = Span::place(&mut text, unit.stock.as_deref());
+        Unit { text: text.into(), listing_end, detail_end, vehicle_id, vin, stock }
+    }
+
+    /// The document of search results.
+    pub(crate) fn listing(&self) -> &str {
+        self.text.get(..self.listing_end as usize).unwrap_or_default()
+    }
+
+    /// The document of the detail answer.
+    pub(crate) fn detail(&self) -> &str {
+        if self.detail_end > self.listing_end {
+            self.text.get(self.listing_end as usize..self.detail_end as usize).unwrap_or_default()
+        } else {
+            self.listing()
+        }
+    }
+
+    /// The dealer's id.
+    pub(crate) fn vehicle_id(&self) -> &str {
+        self.vehicle_id.of(&self.text).unwrap_or_default()
+    }
+
+    /// The VIN, if there is one.
+    pub(crate) fn vin(&self) -> Option<&str> {
+        self.vin.of(&self.text)
+    }
+
+    /// The stock number, if there is one.
+    pub(crate) fn stock(&self) -> Option<&str> {
+        self.stock.of(&self.text)
+    }
+
+    /// Bytes of the documents.
+    pub(crate) fn documents(&self) -> usize {
+        self.detail_end as usize
+    }
+
+    /// Bytes on the heap: the text and the two counters of the `Arc`.
+    pub(crate) fn weight(&self) -> usize {
+        self.text.len() + 2 * size_of::<usize>()
+    }
+}
