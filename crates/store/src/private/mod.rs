@@ -138,6 +138,11 @@ impl PrivatePg {
         Ok(lines)
     }
 
+    /// Whether there is data already: `false` before the first start. Makes nothing.
+    pub fn exists(options: &Options) -> bool {
+        Prepared::new(options).is_ok_and(|prepared| prepared.place.data().join("PG_VERSION").exists())
+    }
+
     /// Folder of the unix socket.
     pub fn socket_dir(&self) -> &Path {
         &self.socket_dir

@@ -1,5 +1,6 @@
 //! Making a database ready: roles, grants, schema, migrations; and the proof that the wall between tenants stands.
 
+mod inspect;
 mod roles;
 mod wall;
 
@@ -9,6 +10,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection};
 use tracing::instrument;
 
+pub use inspect::{Facts, inspect};
 pub use roles::role_sql;
 pub use wall::{WallError, check_wall};
 

@@ -70,7 +70,7 @@ pub(super) async fn ensure(login: &mut PgConnection, database: &Database) -> Res
 }
 
 /// The statements that are still needed, in their order.
-async fn steps(login: &mut PgConnection, database: &str) -> Result<Vec<String>, Error> {
+pub(super) async fn steps(login: &mut PgConnection, database: &str) -> Result<Vec<String>, Error> {
     let mut todo = Vec::new();
     let me: String = sqlx::query_scalar("select session_user::text").fetch_one(&mut *login).await?;
     let existing: Vec<String> =
