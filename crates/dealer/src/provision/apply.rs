@@ -52,10 +52,7 @@ pub async fn apply(
     actor: &str,
     mut done: impl FnMut(&str, Result<Outcome, ApplyError>),
 ) -> Result<(), store::Error> {
-    let mut tx = store.platform().await?;
-    let written = follow::stored_addresses(tx.setting(follow::ADDRESSES).await?);
-    drop(tx);
-    let addresses = &written.unwrap_or_else(|| fallback.clone());
+    let addresses = &addresses(store, fallback).await?;
     let mut running = stream::iter(document.tenants)
         .map(|(slug, wanted)| async move {
             let outcome = match wanted {
@@ -69,6 +66,16 @@ pub async fn apply(
         done(&slug, outcome);
     }
     Ok(())
+}
+
+/// The addresses that the platform has written down, or `fallback` where it never ran.
+///
+/// # Errors
+/// The database cannot be asked.
+pub async fn addresses(store: &Store, fallback: &Addresses) -> Result<Addresses, store::Error> {
+    let mut tx = store.platform().await?;
+    let written = follow::stored_addresses(tx.setting(follow::ADDRESSES).await?);
+    Ok(written.unwrap_or_else(|| fallback.clone()))
 }
 
 /// Tries again where another writer was in the way; the transaction of the first try left nothing behind.

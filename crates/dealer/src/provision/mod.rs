@@ -6,7 +6,7 @@
 mod apply;
 mod document;
 
-pub use apply::{ApplyError, Outcome, apply};
+pub use apply::{ApplyError, Outcome, addresses, apply};
 pub use document::{Document, ReadError, read};
 
 /// One thing that is wrong with a document.
