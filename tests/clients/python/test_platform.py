@@ -5,6 +5,7 @@ The variable holds base addresses with blanks between them; scripts/client-tests
 
 from __future__ import annotations
 
+import logging
 import os
 import unittest
 
@@ -22,6 +23,9 @@ from google.protobuf.json_format import MessageToDict
 from buyer import CONTRACT, Buyer, media_type
 
 BASES = os.environ.get("FORECOURT_TEST_BASES", "").split()
+# unittest runs its loops in debug mode, where the SDK's first import counts as a slow step.
+logging.getLogger("asyncio").setLevel(logging.ERROR)
+
 SKILLS = ("dealer.information", "inventory.facets", "inventory.search", "inventory.vehicle")
 
 
