@@ -4,24 +4,29 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use actix_web::web::{self, Payload};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use contract::ContractVersion;
 use dealer::{Dealer, Place, ResolveError, Tenant};
 
 use crate::interfaces::{self, Visit};
+use crate::observe::Note;
 use crate::{ApiState, answer, ops, pages, photos};
 
 /// Who is addressed.
 #[derive(Clone)]
-pub struct Target {
+pub(crate) struct Target {
     /// The dealer.
-    pub tenant: Arc<Tenant>,
+    pub(crate) tenant: Arc<Tenant>,
     /// The contract of the address; the dealer's default one at its bare base.
-    pub contract: ContractVersion,
+    pub(crate) contract: ContractVersion,
 }
 
 /// Answers every request.
-pub(crate) async fn serve(request: HttpRequest, payload: Payload, state: web::Data<ApiState>) -> HttpResponse {
+pub(crate) async fn serve(
+    request: HttpRequest,
+    payload: Payload,
+    state: web::Data<ApiState>,
+) -> HttpResponse {
     let state = state.get_ref();
     let path = request.path();
     let Some(dealer) = state.dealer() else {
@@ -29,7 +34,7 @@ pub(crate) async fn serve(request: HttpRequest, payload: Payload, state: web::Da
     };
     let host = state.proxies().host(&request).map(host_name).unwrap_or_default();
     match dealer_host(dealer, &host) {
-        Some(place) => at_dealer(&request, payload, state, dealer, place, path).await,
+        Some(place) => at_dealer(&request, payload, dealer, place, path).await,
         None => at_platform(&request, payload, state, dealer, path).await,
     }
 }
@@ -59,7 +64,7 @@ async fn at_platform(
     }
     if let Some(rest) = path.strip_prefix("/t/") {
         let (slug, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        return at_dealer(request, payload, state, dealer, Place::Slug(slug), rest).await;
+        return at_dealer(request, payload, dealer, Place::Slug(slug), rest).await;
     }
     if let Some(name) = path.strip_prefix("/demo/photos/") {
         return photo(request, name);
@@ -68,7 +73,7 @@ async fn at_platform(
     match (segments.next(), segments.next(), segments.next()) {
         (Some(""), None, None) => pages::platform(request, dealer),
         (Some(contract), Some("a2a"), None) => match built(contract) {
-            Some(contract) => interfaces::a2a::serve_shared(request, payload, state, dealer, contract).await,
+            Some(contract) => interfaces::a2a::serve_shared(request, payload, dealer, contract).await,
             None => answer::not_found(request),
         },
         _ => answer::not_found(request),
@@ -78,7 +83,6 @@ async fn at_platform(
 async fn at_dealer(
     request: &HttpRequest,
     payload: Payload,
-    state: &ApiState,
     dealer: &Dealer,
     place: Place<'_>,
     rest: &str,
@@ -105,7 +109,8 @@ async fn at_dealer(
     let (Some(interface), true) = (interface, tenant.contracts.contains(&contract)) else {
         return answer::not_found(request);
     };
-    let visit = Visit { request, state, dealer, target: Target { tenant, contract } };
+    request.extensions_mut().insert(Note { interface: interface.name, ..Note::default() });
+    let visit = Visit { request, dealer, target: Target { tenant, contract } };
     (interface.serve)(visit, payload).await
 }
 

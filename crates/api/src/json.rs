@@ -116,7 +116,11 @@ pub(crate) fn repaired(text: &str) -> String {
                 let (number, _) = rest.split_at(end);
                 match number.parse::<f64>() {
                     Ok(n) if n.is_infinite() => {
-                        out.push_str(if n > 0.0 { "1.7976931348623157e308" } else { "-1.7976931348623157e308" });
+                        out.push_str(if n > 0.0 {
+                            "1.7976931348623157e308"
+                        } else {
+                            "-1.7976931348623157e308"
+                        });
                     }
                     _ => out.push_str(number),
                 }

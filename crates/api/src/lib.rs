@@ -22,7 +22,6 @@ use actix_web::http::header;
 use actix_web::web;
 use dealer::Dealer;
 
-pub use interfaces::{INTERFACES, Interface};
 pub use limits::{MAX_BODY, MAX_DEPTH};
 pub use observe::observe;
 pub use proxy::{ProxyError, TrustedProxies};

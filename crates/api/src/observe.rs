@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::error::ErrorInternalServerError;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
@@ -63,7 +64,7 @@ pub async fn observe(
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let began = Instant::now();
     let Some(state) = request.app_data::<web::Data<ApiState>>().cloned() else {
-        return next.call(request).await.map(ServiceResponse::map_into_left_body::<String>);
+        return Err(ErrorInternalServerError("the middleware is mounted without its state"));
     };
     let id = id_of(&request, &state);
     let client = state.proxies().client(request.request());
@@ -108,7 +109,7 @@ pub async fn observe(
             tracing::debug!(status, micros, outcome = note.outcome, "request answered");
         }
     });
-    Ok(response.map_into_right_body())
+    Ok(response)
 }
 
 /// A proxy of ours may have given the request its id already; strangers may not choose one.
@@ -118,7 +119,9 @@ fn id_of(request: &ServiceRequest, state: &ApiState) -> String {
         .filter(|peer| state.proxies().contains(peer.ip()))
         .and_then(|_| request.headers().get(REQUEST_ID))
         .and_then(|value| value.to_str().ok())
-        .filter(|id| (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
+        .filter(|id| {
+            (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        });
     from_proxy.map_or_else(|| Uuid::now_v7().simple().to_string(), str::to_owned)
 }
 
@@ -138,7 +141,8 @@ fn span_of(request: &ServiceRequest, id: &str, client: Option<IpAddr>) -> tracin
         span.record("client", field::display(client));
     }
     if request.headers().contains_key("traceparent") {
-        let parent = global::get_text_map_propagator(|propagator| propagator.extract(&Headers(request.headers())));
+        let parent =
+            global::get_text_map_propagator(|propagator| propagator.extract(&Headers(request.headers())));
         // Without a tracing layer there is nothing to join.
         let _ = span.set_parent(parent);
     }

@@ -25,7 +25,10 @@ pub(crate) fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResponse {
     let slugs = dealer.active_slugs(LISTED);
     let active = dealer.figures().active;
     let mut body = String::new();
-    push(&mut body, format_args!("<h1>Forecourt</h1><p class=lead>{active} car dealer agents for AI buyer agents.</p>"));
+    push(
+        &mut body,
+        format_args!("<h1>Forecourt</h1><p class=lead>{active} car dealer agents for AI buyer agents.</p>"),
+    );
     body.push_str(
         "<p>Each dealer here has an <a href=\"https://a2a-protocol.org/\">A2A 1.0</a> Agent Card and an endpoint that \
          speaks the <a href=\"https://autoagentprotocol.org/\">Auto Agent Protocol</a>: dealer information, \
@@ -133,7 +136,10 @@ fn html(request: &HttpRequest, title: &str, body: &str, card: Option<&str>) -> H
         return answer::wrong_method(request, "GET, HEAD");
     }
     let link = card.map(|card| {
-        format!("<link rel=alternate type=\"application/json\" title=\"Agent Card\" href=\"{}\">", escaped(card))
+        format!(
+            "<link rel=alternate type=\"application/json\" title=\"Agent Card\" href=\"{}\">",
+            escaped(card)
+        )
     });
     let page = format!(
         "<!doctype html><html lang=en><head><meta charset=utf-8><title>{}</title>\

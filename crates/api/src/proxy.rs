@@ -41,7 +41,8 @@ impl TrustedProxies {
     /// The host that the client asked for: the proxy's word where the peer is trusted, else the `Host` header.
     pub(crate) fn host<'r>(&self, request: &'r HttpRequest) -> Option<&'r str> {
         if self.peer_is_trusted(request)
-            && let Some(forwarded) = request.headers().get("x-forwarded-host").and_then(|value| value.to_str().ok())
+            && let Some(forwarded) =
+                request.headers().get("x-forwarded-host").and_then(|value| value.to_str().ok())
         {
             // The nearest proxy adds its own word at the end; what stands before it is hearsay.
             return forwarded.rsplit(',').next().map(str::trim);

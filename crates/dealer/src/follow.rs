@@ -14,6 +14,8 @@ use crate::{Inner, skills, unix_now};
 
 /// Setting: where the platform is reached; read by every command that renders cards.
 pub(crate) const ADDRESSES: &str = "addresses";
+/// How often long-removed units are forgotten.
+const PURGE_EVERY: Duration = Duration::from_secs(3600);
 /// Setting: for what the stored cards were last rendered.
 const RENDERED: &str = "cards_rendered_for";
 
@@ -21,6 +23,7 @@ const RENDERED: &str = "cards_rendered_for";
 pub(crate) async fn run(inner: Weak<Inner>, poll_every: Duration) {
     let mut changes: Option<Changes> = None;
     let mut next_poll = Instant::now() + poll_every;
+    let mut next_purge = Instant::now();
     loop {
         let Some(strong) = inner.upgrade() else { return };
         if changes.is_none() {
@@ -47,12 +50,32 @@ pub(crate) async fn run(inner: Weak<Inner>, poll_every: Duration) {
             }
             Err(_) => {
                 next_poll = Instant::now() + poll_every;
-                poll(&inner).await
+                let polled = poll(&inner).await;
+                if polled.is_ok() && next_purge <= Instant::now() {
+                    next_purge = Instant::now() + PURGE_EVERY;
+                    purge(&inner).await;
+                }
+                polled
             }
         };
         if let Err(error) = done {
             warn!(%error, age_seconds = inner_age(&inner), "the database does not answer; serving what is held");
         }
+    }
+}
+
+/// Forgets units that left their lots longer ago than buyers may ask for (AAP.md 7.5). Harmless on many nodes.
+async fn purge(inner: &Arc<Inner>) {
+    let purged = async {
+        let mut tx = inner.store.platform().await?;
+        let units = tx.purge_removed().await?;
+        tx.commit().await?;
+        Ok::<_, store::Error>(units)
+    };
+    match purged.await {
+        Ok(0) => {}
+        Ok(units) => info!(units, "forgot units that were removed more than 180 days ago"),
+        Err(error) => warn!(%error, "old removed units could not be forgotten"),
     }
 }
 
@@ -159,7 +182,11 @@ pub(crate) async fn settle_addresses(store: &Store, addresses: &Addresses) -> Re
         cards += rerender(store, dealer.tenant_id, addresses).await?;
     }
     if cards > 0 {
-        info!(cards, dealers = dealers.len(), "cards were rendered anew for changed addresses or a new build");
+        info!(
+            cards,
+            dealers = dealers.len(),
+            "cards were rendered anew for changed addresses or a new build"
+        );
     }
     let mut tx = store.platform().await?;
     tx.set_setting(RENDERED, &rendered_for).await?;

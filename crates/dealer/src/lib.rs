@@ -277,7 +277,10 @@ impl Dealer {
             })?;
         }
         if data.get("dealer_id").and_then(Value::as_str).is_some_and(|id| id != call.tenant.dealer_id) {
-            return Err(Fault::new(FaultCode::DealerNotFound, "No dealer of that id is reached at this address."));
+            return Err(Fault::new(
+                FaultCode::DealerNotFound,
+                "No dealer of that id is reached at this address.",
+            ));
         }
         if !self.is_fresh() {
             return Err(Fault::internal("the data held is older than the age limit"));
@@ -334,9 +337,7 @@ impl Inner {
 
     #[tracing::instrument(name = "tenant.load", skip_all)]
     async fn load_tenant(&self, id: TenantId) -> Result<Arc<Tenant>, LoadTenantError> {
-        let mut tx = self.store.tenant(id).await?;
-        // One statement locks nothing and each sees its own moment; the revision is read first, so a change that
-        // commits in between is noticed by its higher revision and read again.
+        let mut tx = self.store.tenant_snapshot(id).await?;
         let row = tx.row().await?.ok_or(LoadTenantError::Gone)?;
         let rooftops = tx.rooftops().await?;
         let cards = tx.cards().await?;

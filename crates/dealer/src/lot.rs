@@ -130,11 +130,6 @@ impl Lots {
         self.views.invalidate(&tenant).await;
     }
 
-    /// The version held in memory, if any.
-    pub(crate) async fn held_version(&self, tenant: TenantId) -> Option<u64> {
-        self.views.get(&tenant).await.map(|view| view.current.snapshot.version())
-    }
-
     /// Bytes accounted for, and lots held.
     pub(crate) fn weight(&self) -> (u64, u64) {
         (self.views.weighted_size(), self.views.entry_count())
@@ -144,7 +139,7 @@ impl Lots {
     async fn load(&self, tenant: TenantId) -> Result<Arc<Held>, LoadError> {
         // A closed semaphore would only mean that nothing limits us any more.
         let _permit = self.loads.acquire().await.ok();
-        let mut tx = self.store.tenant(tenant).await?;
+        let mut tx = self.store.tenant_snapshot(tenant).await?;
         let lot = tx.lot().await?;
         drop(tx);
         let build = move || {

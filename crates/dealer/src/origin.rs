@@ -57,11 +57,14 @@ impl Origin {
             None => return fail("names no host"),
         };
         if !secure && !loopback {
-            return fail("is plain http on a host that is not loopback; agents refuse such cards: use https://");
+            return fail(
+                "is plain http on a host that is not loopback; agents refuse such cards: use https://",
+            );
         }
         let port = url.port();
         let scheme = url.scheme();
-        let text = port.map_or_else(|| format!("{scheme}://{host}"), |port| format!("{scheme}://{host}:{port}"));
+        let text =
+            port.map_or_else(|| format!("{scheme}://{host}"), |port| format!("{scheme}://{host}:{port}"));
         Ok(Origin { text, secure, loopback, host, port })
     }
 
@@ -181,21 +184,33 @@ mod tests {
 
     #[test]
     fn http_is_for_loopback_only() {
-        for good in ["https://dealers.example", "http://127.0.0.1:8080", "http://[::1]:9", "http://localhost:1/"] {
+        for good in
+            ["https://dealers.example", "http://127.0.0.1:8080", "http://[::1]:9", "http://localhost:1/"]
+        {
             assert!(Origin::parse(good).is_ok(), "{good}");
         }
-        for bad in
-            ["http://dealers.example", "ftp://x", "https://a/b", "https://u@h", "dealers.example", "https://h/?q=1"]
-        {
+        for bad in [
+            "http://dealers.example",
+            "ftp://x",
+            "https://a/b",
+            "https://u@h",
+            "dealers.example",
+            "https://h/?q=1",
+        ] {
             assert!(Origin::parse(bad).is_err(), "{bad}");
         }
-        assert_eq!(Origin::parse("HTTPS://Dealers.Example:443/").unwrap().as_str(), "https://dealers.example");
+        assert_eq!(
+            Origin::parse("HTTPS://Dealers.Example:443/").unwrap().as_str(),
+            "https://dealers.example"
+        );
     }
 
     #[test]
     fn the_canonical_base_prefers_domain_then_host_then_path() {
-        let mut addresses =
-            Addresses { origin: Origin::parse("https://dealers.example:8443").unwrap(), platform_domain: None };
+        let mut addresses = Addresses {
+            origin: Origin::parse("https://dealers.example:8443").unwrap(),
+            platform_domain: None,
+        };
         let plain = TenantName { slug: "harbor", domain: None };
         assert_eq!(addresses.base(plain), "https://dealers.example:8443/t/harbor/");
         addresses.platform_domain = Some("cars.example".into());

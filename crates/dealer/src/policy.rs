@@ -143,10 +143,34 @@ pub enum Channel {
 
 /// Every filter of the protocol, as requests name them.
 pub const FILTERS: [&str; 28] = [
-    "make", "model", "trim", "condition", "vehicle_type", "transmission", "fuel", "driveline", "body",
-    "charge_port", "exterior_color", "interior_color", "rooftops", "status", "features", "dc_fast_charge",
-    "year_min", "year_max", "price_min", "price_max", "mileage_max", "displacement_cc_min",
-    "displacement_cc_max", "electric_range_mi_min", "electric_range_mi_max", "vin", "stock", "query",
+    "make",
+    "model",
+    "trim",
+    "condition",
+    "vehicle_type",
+    "transmission",
+    "fuel",
+    "driveline",
+    "body",
+    "charge_port",
+    "exterior_color",
+    "interior_color",
+    "rooftops",
+    "status",
+    "features",
+    "dc_fast_charge",
+    "year_min",
+    "year_max",
+    "price_min",
+    "price_max",
+    "mileage_max",
+    "displacement_cc_min",
+    "displacement_cc_max",
+    "electric_range_mi_min",
+    "electric_range_mi_max",
+    "vin",
+    "stock",
+    "query",
 ];
 
 #[cfg(test)]

@@ -96,7 +96,8 @@ impl Tenant {
         let corrupt = |what, why: String| TenantCorrupt { tenant: row.tenant_id.0, what, why };
         let policy: Policy =
             serde_json::from_value(row.policy.clone()).map_err(|e| corrupt("policy", e.to_string()))?;
-        let default_contract = row.default_contract.parse().map_err(|_| corrupt("default_contract", String::new()))?;
+        let default_contract =
+            row.default_contract.parse().map_err(|_| corrupt("default_contract", String::new()))?;
         let cards = cards
             .into_iter()
             .filter_map(|card| Some((card.contract.parse().ok()?, Arc::new(Card::from_row(card)))))

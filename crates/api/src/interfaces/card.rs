@@ -1,18 +1,16 @@
 //! The Agent Card, from memory.
 
+use actix_web::HttpResponse;
 use actix_web::http::{Method, header};
-use actix_web::{HttpMessage, HttpResponse};
 
 use super::Visit;
 use crate::answer;
-use crate::observe::Note;
 
 /// How long a copy may be used without asking (A2A 8.6).
 const CACHE: &str = "public, max-age=300";
 
 pub(super) async fn serve(visit: Visit<'_>) -> HttpResponse {
     let request = visit.request;
-    request.extensions_mut().insert(Note { interface: "card", ..Note::default() });
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return answer::wrong_method(request, "GET, HEAD");
     }

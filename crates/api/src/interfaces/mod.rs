@@ -11,38 +11,39 @@ use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use dealer::Dealer;
 
-use crate::ApiState;
 use crate::address::Target;
 
 /// A request that has been placed.
 #[derive(Clone)]
-pub struct Visit<'a> {
+pub(crate) struct Visit<'a> {
     /// As it came.
-    pub request: &'a HttpRequest,
-    /// What every request can reach.
-    pub state: &'a ApiState,
+    pub(crate) request: &'a HttpRequest,
     /// The core.
-    pub dealer: &'a Dealer,
+    pub(crate) dealer: &'a Dealer,
     /// Who is addressed.
-    pub target: Target,
+    pub(crate) target: Target,
 }
 
 /// The future of an answer; requests stay on the thread that accepted them.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = HttpResponse> + 'a>>;
+pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = HttpResponse> + 'a>>;
 
 /// One interface, mounted below every dealer's base and every contract's base.
-pub struct Interface {
+pub(crate) struct Interface {
     /// For logs and counts.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Path below the base; served with and without a trailing slash.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// Answers.
-    pub serve: for<'a> fn(Visit<'a>, Payload) -> Answering<'a>,
+    pub(crate) serve: for<'a> fn(Visit<'a>, Payload) -> Answering<'a>,
 }
 
 /// All of them.
-pub static INTERFACES: &[Interface] = &[
+pub(crate) static INTERFACES: &[Interface] = &[
     Interface { name: "page", path: "", serve: |visit, _| Box::pin(page::serve(visit)) },
-    Interface { name: "card", path: ".well-known/agent-card.json", serve: |visit, _| Box::pin(card::serve(visit)) },
+    Interface {
+        name: "card",
+        path: ".well-known/agent-card.json",
+        serve: |visit, _| Box::pin(card::serve(visit)),
+    },
     Interface { name: "a2a", path: "a2a", serve: |visit, payload| Box::pin(a2a::serve(visit, payload)) },
 ];

@@ -181,7 +181,10 @@ fn next_row(
         welcome_message: w.welcome_message.clone().resolve(now.map(|r| r.welcome_message.clone()), || None),
         state: w.state.clone().resolve(now.map(|r| r.state), || TenantState::Active),
         sandbox: w.sandbox.clone().resolve(now.map(|r| r.sandbox), || false),
-        interface_tenant: w.interface_tenant.clone().resolve(now.map(|r| r.interface_tenant.clone()), || None),
+        interface_tenant: w
+            .interface_tenant
+            .clone()
+            .resolve(now.map(|r| r.interface_tenant.clone()), || None),
         skills: w.skills.clone().resolve(now.map(|r| r.skills.clone()), all_skills),
         contracts: w.contracts.clone().resolve(now.map(|r| r.contracts.clone()), Vec::new),
         default_contract: w
@@ -260,8 +263,11 @@ async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Resul
     let gone_already = tx.removed_ids().await?;
 
     let now = Utc::now();
-    let rendered: Vec<Listing> =
-        units.unwrap_or_default().iter().filter_map(|unit| Listing::from_vehicle(unit, dealer_id, now)).collect();
+    let rendered: Vec<Listing> = units
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|unit| Listing::from_vehicle(unit, dealer_id, now))
+        .collect();
     let wanted_ids: HashSet<&str> = rendered.iter().map(|unit| unit.vehicle_id.as_str()).collect();
     let sold_ids: HashSet<&str> = sold.iter().map(|unit| unit.vehicle_id.as_str()).collect();
     let missing: Vec<&str> = held
@@ -272,7 +278,9 @@ async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Resul
     let newly_sold: Vec<Removed> = sold
         .iter()
         .filter(|unit| {
-            gone_already.get(&unit.vehicle_id).is_none_or(|row| (&row.vin, &row.stock) != (&unit.vin, &unit.stock))
+            gone_already
+                .get(&unit.vehicle_id)
+                .is_none_or(|row| (&row.vin, &row.stock) != (&unit.vin, &unit.stock))
         })
         .map(|unit| Removed {
             vehicle_id: unit.vehicle_id.clone(),
@@ -280,8 +288,11 @@ async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Resul
             stock: unit.stock.clone(),
         })
         .collect();
-    let changed: Vec<Listing> =
-        rendered.iter().filter(|unit| held.get(&unit.vehicle_id) != Some(&unit.content_hash)).cloned().collect();
+    let changed: Vec<Listing> = rendered
+        .iter()
+        .filter(|unit| held.get(&unit.vehicle_id) != Some(&unit.content_hash))
+        .cloned()
+        .collect();
     if missing.is_empty() && newly_sold.is_empty() && changed.is_empty() {
         return Ok(false);
     }

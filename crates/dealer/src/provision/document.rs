@@ -90,8 +90,21 @@ pub(crate) struct SoldUnit {
 }
 
 const MEMBERS: [&str; 15] = [
-    "dealer_id", "name", "welcome_message", "state", "sandbox", "interface_tenant", "skills", "contracts",
-    "default_contract", "policy", "domains", "rooftops", "inventory", "sold", "note",
+    "dealer_id",
+    "name",
+    "welcome_message",
+    "state",
+    "sandbox",
+    "interface_tenant",
+    "skills",
+    "contracts",
+    "default_contract",
+    "policy",
+    "domains",
+    "rooftops",
+    "inventory",
+    "sold",
+    "note",
 ];
 
 /// Reads a document.
@@ -205,11 +218,15 @@ impl Checks {
                 name.parse::<ContractVersion>().map(|_| ()).map_err(|e| e.to_string())
             }),
             default_contract: member(&mut found, body, "default_contract", |value| {
-                let version: ContractVersion =
-                    value.as_str().unwrap_or_default().parse().map_err(|_| {
-                        "must be v1.3, latest or v3.0".to_owned()
-                    })?;
-                version.spec().map(|_| version).ok_or_else(|| format!("{version} is not served by this build"))
+                let version: ContractVersion = value
+                    .as_str()
+                    .unwrap_or_default()
+                    .parse()
+                    .map_err(|_| "must be v1.3, latest or v3.0".to_owned())?;
+                version
+                    .spec()
+                    .map(|_| version)
+                    .ok_or_else(|| format!("{version} is not served by this build"))
             }),
             policy: member(&mut found, body, "policy", policy),
             domains: names(&mut found, body, "domains", |name| {
@@ -315,7 +332,8 @@ impl Checks {
                 found.add_all(&at, violations);
                 continue;
             }
-            let text = |key: &str| ids.get(key).and_then(Value::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
+            let text =
+                |key: &str| ids.get(key).and_then(Value::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
             let (vin, stock) = (text("vin"), text("stock"));
             let id = text("vehicle_id")
                 .or_else(|| vin.as_ref().map(|vin| format!("vin-{vin}")))
@@ -422,7 +440,10 @@ fn check_holidays(found: &mut Findings, at: &str, holidays: &Value) {
             continue;
         };
         for key in day.keys().filter(|key| !["date", "name", "open", "close"].contains(&key.as_str())) {
-            found.add(&format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), "there is no such member");
+            found.add(
+                &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")),
+                "there is no such member",
+            );
         }
         let date = day.get("date").and_then(Value::as_str).unwrap_or_default();
         if date.len() != 10 || date.parse::<chrono::NaiveDate>().is_err() {
@@ -431,7 +452,7 @@ fn check_holidays(found: &mut Findings, at: &str, holidays: &Value) {
         if day.get("name").is_some_and(|name| !name.is_string()) {
             found.add(&format!("{at}/name"), "must be a string");
         }
-        let hour = |key: &str| day.get(key).map(|v| v.as_str().and_then(|t| minutes(t)));
+        let hour = |key: &str| day.get(key).map(|v| v.as_str().and_then(minutes));
         match (hour("open"), hour("close")) {
             (None, None) => {}
             (Some(Some(open)), Some(Some(close))) if open < close => {}
@@ -508,7 +529,9 @@ fn check_units(found: &mut Findings, wanted: &Wanted) {
 /// PostgreSQL text cannot hold U+0000, and nothing of a dealer's profile or stock needs it.
 fn refuse_nul(found: &mut Findings, at: &str, value: &Value) {
     match value {
-        Value::String(text) if text.contains('\0') => found.add(at, "holds the character U+0000, which cannot be kept"),
+        Value::String(text) if text.contains('\0') => {
+            found.add(at, "holds the character U+0000, which cannot be kept")
+        }
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate() {
                 refuse_nul(found, &format!("{at}/{i}"), item);

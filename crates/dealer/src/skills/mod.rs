@@ -60,7 +60,10 @@ impl<T: DeserializeOwned> DeserializeFrom for T {
     fn deserialize_from(data: &Value) -> Result<Self, Fault> {
         T::deserialize(data).map_err(|error| {
             // The text of a serde error can hold values of the request; its class and place are enough.
-            Fault::internal(format!("a request that its schema accepts cannot be read ({:?})", error.classify()))
+            Fault::internal(format!(
+                "a request that its schema accepts cannot be read ({:?})",
+                error.classify()
+            ))
         })
     }
 }

@@ -39,7 +39,9 @@ impl Skill for Search {
         let now = unix_now();
         let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
         let cursor = match &request.pagination.cursor {
-            Some(text) => Some(cursor::decode(&dealer.inner.cursor_key, &scope, text, now).map_err(bad_cursor)?),
+            Some(text) => {
+                Some(cursor::decode(&dealer.inner.cursor_key, &scope, text, now).map_err(bad_cursor)?)
+            }
             None => None,
         };
         let (held, start) = match &cursor {
@@ -54,7 +56,8 @@ impl Skill for Search {
         let next = page.more.then(|| page.rows.last()).flatten().map(|last| {
             let expires_at = now + CURSOR_SECONDS;
             held.keep_until(expires_at);
-            let next = Cursor { version: held.snapshot.version(), after: last.vehicle_id.to_owned(), expires_at };
+            let next =
+                Cursor { version: held.snapshot.version(), after: last.vehicle_id.to_owned(), expires_at };
             cursor::encode(&dealer.inner.cursor_key, &scope, &next)
         });
         open_payload(out, Self::ID);
@@ -64,7 +67,14 @@ impl Skill for Search {
     }
 }
 
-fn write_result(out: &mut Vec<u8>, page: &Page<'_>, limit: i64, next: Option<&str>, applied: &str, sort: Sort) {
+fn write_result(
+    out: &mut Vec<u8>,
+    page: &Page<'_>,
+    limit: i64,
+    next: Option<&str>,
+    applied: &str,
+    sort: Sort,
+) {
     let documents: usize = page.rows.iter().map(|row| row.listing.len() + 1).sum();
     out.reserve(documents + applied.len() + 256);
     let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
@@ -103,8 +113,11 @@ fn applied_filters(raw: &Value) -> String {
     match raw.get("filters").and_then(Value::as_object) {
         None => "{}".to_owned(),
         Some(filters) => {
-            let said: Map<String, Value> =
-                filters.iter().filter(|(_, value)| !is_empty_list(value)).map(|(k, v)| (k.clone(), v.clone())).collect();
+            let said: Map<String, Value> = filters
+                .iter()
+                .filter(|(_, value)| !is_empty_list(value))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect();
             Value::Object(integers_restored(&said)).to_string()
         }
     }

@@ -22,7 +22,8 @@ impl Skill for Vehicle {
         out: &mut Vec<u8>,
     ) -> Result<(), Fault> {
         let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
-        let (vin, id, stock) = (request.vin.as_deref(), request.vehicle_id.as_deref(), request.stock.as_deref());
+        let (vin, id, stock) =
+            (request.vin.as_deref(), request.vehicle_id.as_deref(), request.stock.as_deref());
         match inventory::find(&view.current.snapshot, vin, id, stock) {
             Found::Live { document, .. } => {
                 open_payload(out, Self::ID);
@@ -30,9 +31,10 @@ impl Skill for Vehicle {
                 close_payload(out, call);
                 Ok(())
             }
-            Found::Removed => {
-                Err(Fault::new(FaultCode::VehicleUnavailable, "That vehicle is no longer offered by this dealer."))
-            }
+            Found::Removed => Err(Fault::new(
+                FaultCode::VehicleUnavailable,
+                "That vehicle is no longer offered by this dealer.",
+            )),
             Found::Nothing => {
                 Err(Fault::new(FaultCode::VehicleNotFound, "No listing matches the given identifiers."))
             }

@@ -35,8 +35,10 @@ pub(super) fn check_version(headers: &HeaderMap, spec: &ContractSpec) -> Result<
 /// `Major.Minor[.Patch]`, compared on the first two.
 fn is_1_0(version: &str) -> bool {
     let number = |part: Option<&str>| {
-        part.filter(|digits| !digits.is_empty() && digits.len() <= 9 && digits.bytes().all(|b| b.is_ascii_digit()))
-            .and_then(|digits| digits.parse::<u32>().ok())
+        part.filter(|digits| {
+            !digits.is_empty() && digits.len() <= 9 && digits.bytes().all(|b| b.is_ascii_digit())
+        })
+        .and_then(|digits| digits.parse::<u32>().ok())
     };
     let mut parts = version.split('.');
     let (major, minor) = (number(parts.next()), number(parts.next()));

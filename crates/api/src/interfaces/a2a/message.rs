@@ -82,7 +82,9 @@ impl<'a> SendMessage<'a> {
             None => add("message.messageId", "is required"),
             Some(Err(NotText::OtherType)) => add("message.messageId", "must be a string"),
             Some(Ok(id)) if id.is_empty() => add("message.messageId", "must not be empty"),
-            Some(Ok(id)) if id.chars().count() > MAX_ID => add("message.messageId", "is longer than 256 characters"),
+            Some(Ok(id)) if id.chars().count() > MAX_ID => {
+                add("message.messageId", "is longer than 256 characters")
+            }
             Some(_) => {}
         }
         match message.proto("role", "role").map(json::string) {
@@ -107,7 +109,10 @@ impl<'a> SendMessage<'a> {
                 None
             }
         };
-        let part = match message.proto("parts", "parts").map(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get())) {
+        let part = match message
+            .proto("parts", "parts")
+            .map(|raw| serde_json::from_str::<Vec<&RawValue>>(raw.get()))
+        {
             None => {
                 add("message.parts", "is required");
                 None
@@ -134,7 +139,8 @@ fn check_task(message: &RawObject<'_>) -> Result<(), Refusal> {
             Err(ProtocolError::invalid_params("message.taskId", "must be a string").into())
         }
         Some(_) => {
-            Err(ProtocolError::a2a(-32001, "TASK_NOT_FOUND", "There is no such task; this agent keeps none.").into())
+            Err(ProtocolError::a2a(-32001, "TASK_NOT_FOUND", "There is no such task; this agent keeps none.")
+                .into())
         }
     }
 }

@@ -20,9 +20,9 @@ use self::error::{ProtocolError, Refusal};
 use self::message::SendMessage;
 use super::Visit;
 use crate::address::Target;
+use crate::answer;
 use crate::limits::{self, BodyError};
 use crate::observe::Note;
-use crate::{ApiState, answer};
 
 /// Where a request came in.
 enum Door<'a> {
@@ -50,7 +50,6 @@ pub(super) async fn serve(visit: Visit<'_>, payload: Payload) -> HttpResponse {
 pub(crate) async fn serve_shared(
     request: &HttpRequest,
     payload: Payload,
-    _: &ApiState,
     dealer: &Dealer,
     contract: ContractVersion,
 ) -> HttpResponse {
@@ -75,7 +74,11 @@ async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, doo
             return answer::problem(request, StatusCode::PAYLOAD_TOO_LARGE, detail);
         }
         Err(BodyError::Broken) => {
-            return answer::problem(request, StatusCode::BAD_REQUEST, "The body could not be read to its end.");
+            return answer::problem(
+                request,
+                StatusCode::BAD_REQUEST,
+                "The body could not be read to its end.",
+            );
         }
     };
     let exchange = Exchange { request, dealer, door: &door, spec };
@@ -173,7 +176,8 @@ impl Exchange<'_> {
     /// The dealer a request means, checked against `params.tenant` before anything of it is used.
     async fn addressed(&self, sent: &SendMessage<'_>) -> Result<Target, Refusal> {
         // One text for "unknown" and "wrong", so that dealers cannot be probed.
-        let refused = || ProtocolError::invalid_params("tenant", "must name the dealer of this interface").into();
+        let refused =
+            || ProtocolError::invalid_params("tenant", "must name the dealer of this interface").into();
         match self.door {
             Door::Own(target) => {
                 let said = sent.tenant()?.unwrap_or_default();
