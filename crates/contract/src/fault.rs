@@ -209,3 +209,64 @@ impl std::error::Error for Fault {
         self.source.as_ref().map(|s| &**s as &(dyn std::error::Error + 'static))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_older_contracts_know_twelve_codes_and_v3_0_all_sixteen() {
+        let known = |contract| FaultCode::ALL.iter().filter(|code| code.json_rpc(contract).is_some()).count();
+        assert_eq!(known(ContractVersion::V1_3), 12);
+        assert_eq!(known(ContractVersion::Latest), 12);
+        assert_eq!(known(ContractVersion::V3_0), 16);
+    }
+
+    #[test]
+    fn numbers_that_moved_between_contracts() {
+        let numbers = |code: FaultCode| ContractVersion::ALL.map(|contract| code.json_rpc(contract));
+        assert_eq!(numbers(FaultCode::UnsupportedSkill), [Some(-32601), Some(-32004), Some(-32602)]);
+        assert_eq!(numbers(FaultCode::RateLimited), [Some(-32002), Some(-32000), Some(-32000)]);
+        assert_eq!(numbers(FaultCode::InvalidCursor), [None, None, Some(-32602)]);
+        assert_eq!(numbers(FaultCode::InternalError), [Some(-32603); 3]);
+        let retryable: Vec<_> = FaultCode::ALL.iter().filter(|code| code.retryable()).collect();
+        assert_eq!(retryable, [&FaultCode::RateLimited, &FaultCode::InternalError]);
+    }
+
+    #[test]
+    fn the_code_of_a_refused_payload_follows_from_its_violations() {
+        let required = || Violation::new("/type", "required", "is required");
+        let other = || Violation::new("/sort", "type", "must be an object");
+        let code = |violations| Fault::validation(violations).code;
+        assert_eq!(code(vec![required()]), FaultCode::MissingRequiredField);
+        assert_eq!(code(vec![other()]), FaultCode::SchemaValidationFailed);
+        assert_eq!(code(vec![required(), required()]), FaultCode::SchemaValidationFailed);
+        assert_eq!(code(vec![required(), other()]), FaultCode::SchemaValidationFailed);
+    }
+
+    #[test]
+    fn details_hold_what_is_known_and_nothing_else() {
+        let fault = Fault::new(FaultCode::VehicleNotFound, "No such vehicle.");
+        assert_eq!(fault.wire_details(), None);
+        assert!(fault.id.starts_with("err_") && fault.id.len() == 36, "{}", fault.id);
+
+        let fault = Fault::validation(vec![Violation::new("/type", "required", "is required")])
+            .with_detail("reason", "x")
+            .retry_after(Duration::from_micros(1));
+        let expected = json!({
+            "errors": [{"instanceLocation": "/type", "keyword": "required", "error": "is required"}],
+            "reason": "x",
+            "retry_after_ms": 1
+        });
+        assert_eq!(fault.wire_details(), Some(expected));
+    }
+
+    #[test]
+    fn the_cause_of_an_internal_fault_is_kept_and_never_shown() {
+        let fault = Fault::internal("password=hunter2");
+        assert!(!fault.to_string().contains("hunter2") && !fault.message.contains("hunter2"));
+        assert!(fault.wire_details().is_none());
+        assert!(std::error::Error::source(&fault).is_some_and(|cause| cause.to_string().contains("hunter2")));
+    }
+}

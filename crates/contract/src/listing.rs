@@ -84,7 +84,7 @@ impl Listing {
     /// Renders a vehicle that already satisfies the listing schema.
     ///
     /// `dealer_id` and `now` fill what the source leaves out (`dealer_id`, `updated_at`); `vehicle_id` falls back
-    /// to the VIN, then the stock number. Returns `None` when the unit has no identifier at all.
+    /// to the VIN, then the stock number; blank ones do not count. Returns `None` when the unit has no identifier at all.
     pub fn from_vehicle(
         vehicle: &Map<String, Value>,
         dealer_id: &str,
@@ -92,10 +92,10 @@ impl Listing {
     ) -> Option<Listing> {
         let text = |key: &str| vehicle.get(key).and_then(Value::as_str).map(str::to_owned);
         let whole = |key: &str| vehicle.get(key).and_then(integral);
-        let vehicle_id = text("vehicle_id")
-            .filter(|id| !id.is_empty())
-            .or_else(|| text("vin").map(|vin| format!("vin-{vin}")))
-            .or_else(|| text("stock").map(|stock| format!("stock-{stock}")))?;
+        let stated = |key: &str| text(key).filter(|id| !id.trim().is_empty());
+        let vehicle_id = stated("vehicle_id")
+            .or_else(|| stated("vin").map(|vin| format!("vin-{vin}")))
+            .or_else(|| stated("stock").map(|stock| format!("stock-{stock}")))?;
         let given_updated_at = text("updated_at").and_then(|t| DateTime::parse_from_rfc3339(&t).ok());
 
         let mut document = integers_restored(vehicle);
@@ -272,5 +272,79 @@ mod tests {
         let first = listing(vehicle);
         assert_eq!(first.content_hash, again.content_hash);
         assert_eq!(first.vehicle_id, "stock-1");
+        assert_ne!(first.listing, again.listing);
+    }
+
+    #[test]
+    fn the_hash_follows_the_content_and_not_its_spelling() {
+        let base = json!({"vehicle_id": "a", "status": "available", "price": 100, "updated_at": "2026-11-30T09:00:00Z"});
+        let hash = |key: &str, value: Value| {
+            let mut vehicle = base.clone();
+            vehicle[key] = value;
+            listing(vehicle).content_hash
+        };
+        let first = listing(base.clone()).content_hash;
+        assert_eq!(hash("price", json!(100.0)), first);
+        for (key, value) in [
+            ("price", json!(101)),
+            ("updated_at", json!("2026-11-30T09:00:01Z")),
+            ("description", json!("x")),
+            ("dealer_id", json!("other")),
+            ("anything_else", json!(null)),
+        ] {
+            assert_ne!(hash(key, value), first, "{key}");
+        }
+    }
+
+    #[test]
+    fn what_the_source_leaves_out_is_filled_in_and_what_it_says_stays() {
+        let unit = listing(json!({"vin": "4S4BTGUD5R3217409", "stock": "7", "status": "pending"}));
+        assert_eq!(unit.vehicle_id, "vin-4S4BTGUD5R3217409");
+        let document: Value = serde_json::from_str(&unit.listing).unwrap();
+        assert_eq!(document["dealer_id"], "harbor");
+        assert_eq!(document["updated_at"], "2026-11-30T12:00:00Z");
+        assert_eq!(document["vehicle_id"], "vin-4S4BTGUD5R3217409");
+
+        let stamp = "2026-11-29T23:59:59.25-08:00";
+        let unit =
+            listing(json!({"vehicle_id": "b", "dealer_id": "own", "updated_at": stamp, "rooftop": null}));
+        let document: Value = serde_json::from_str(&unit.listing).unwrap();
+        assert_eq!(
+            (document["dealer_id"].as_str(), document["updated_at"].as_str()),
+            (Some("own"), Some(stamp))
+        );
+        assert_eq!(unit.updated_at.to_rfc3339(), "2026-11-30T07:59:59.250+00:00");
+        assert_eq!(unit.rooftop, None);
+    }
+
+    #[test]
+    fn a_unit_without_any_identifier_is_no_listing() {
+        let now = Utc::now();
+        let made = |vehicle: Value| Listing::from_vehicle(vehicle.as_object().unwrap(), "harbor", now);
+        assert_eq!(made(json!({"status": "available"})), None);
+        assert_eq!(made(json!({"status": "available", "stock": "", "vehicle_id": " "})), None);
+        assert!(
+            made(json!({"stock": "7", "vehicle_id": ""})).is_some_and(|unit| unit.vehicle_id == "stock-7")
+        );
+    }
+
+    #[test]
+    fn whole_numbers_are_known_in_every_spelling() {
+        for (value, whole) in [
+            (json!(7), Some(7)),
+            (json!(7.0), Some(7)),
+            (json!(-7.0), Some(-7)),
+            (json!(7.5), None),
+            (json!("7"), None),
+            (Value::Null, None),
+            (json!(1e30), Some(i64::MAX)),
+            (json!(-1e30), Some(i64::MIN)),
+            (json!(u64::MAX), Some(i64::MAX)),
+        ] {
+            assert_eq!(integral(&value), whole, "{value}");
+        }
+        let nested = json!({"a": [1.0, {"b": 2.0}, 2.5, 1e30]});
+        let restored = Value::Object(integers_restored(nested.as_object().unwrap()));
+        assert_eq!(restored, json!({"a": [1, {"b": 2}, 2.5, 1e30]}));
     }
 }

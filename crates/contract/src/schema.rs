@@ -123,7 +123,8 @@ impl Contract {
     ///
     /// # Errors
     /// Every violation, never an empty list, ordered by location: an unknown or missing key is named itself,
-    /// no text repeats a value (AAP.md 6.1). A file that the contract does not have accepts nothing.
+    /// no text repeats a value (AAP.md 6.1). Beyond a thousand problems the rest is left out, and `x-more` says so.
+    /// A file that the contract does not have accepts nothing.
     pub fn check(&self, schema: &str, payload: &Value) -> Result<(), Vec<Violation>> {
         let Some(validator) = self.validators.get(schema) else {
             return Err(vec![Violation::new("", "x-schema", "the contract has no such schema")]);
@@ -142,10 +143,19 @@ impl Contract {
         // One keyword at one place is one problem, also when two schemas of a payload say it: the shorter
         // sentence is then the narrower demand (three allowed words against seven).
         found.sort_by(|a, b| {
-            let key = |v: &Violation| (v.message.len(), v.message.clone());
-            (&a.location, &a.keyword).cmp(&(&b.location, &b.keyword)).then_with(|| key(a).cmp(&key(b)))
+            let words = |v: &Violation| v.message.len();
+            (&a.location, &a.keyword, words(a), &a.message).cmp(&(
+                &b.location,
+                &b.keyword,
+                words(b),
+                &b.message,
+            ))
         });
         found.dedup_by(|later, kept| later.location == kept.location && later.keyword == kept.keyword);
+        if found.len() > MOST_LISTED {
+            found.truncate(MOST_LISTED);
+            found.push(Violation::new("", "x-more", "there are further problems that are not listed"));
+        }
         Err(found)
     }
 
@@ -158,6 +168,9 @@ impl Contract {
         files.iter().copied()
     }
 }
+
+/// More than any honest payload can break. A megabyte of wrong entries would otherwise be answered with fifty.
+const MOST_LISTED: usize = 1000;
 
 /// Refuses every reference that leaves the embedded set.
 struct Offline;

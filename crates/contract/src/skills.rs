@@ -153,3 +153,28 @@ static LEAD: SkillSpec = skill!(
 
 /// Every skill of the protocol, in the order in which cards list them.
 pub static SKILL_SPECS: [&SkillSpec; 5] = [&INFORMATION, &FACETS, &SEARCH, &VEHICLE, &LEAD];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_skill_agree_with_each_other() {
+        for spec in SKILL_SPECS {
+            let id = spec.id.as_str();
+            assert!(std::ptr::eq(spec.id.spec(), spec));
+            assert_eq!(id.parse(), Ok(spec.id));
+            assert_eq!(serde_json::to_value(spec.id).unwrap(), id);
+            assert_eq!(spec.request_type, format!("{id}.request"));
+            assert_eq!(spec.response_type, format!("{id}.response"));
+            let stem =
+                if id == "inventory.vehicle" { "vehicle-detail".to_owned() } else { id.replace('.', "-") };
+            assert_eq!(spec.request_media_type, format!("application/vnd.autoagent.{stem}-request+json"));
+            assert_eq!(spec.response_media_type, format!("application/vnd.autoagent.{stem}-response+json"));
+            assert_eq!(spec.request_schema, format!("{stem}-request.schema.json"));
+            assert_eq!(spec.response_schema, format!("{stem}-response.schema.json"));
+            assert!(!spec.tags.is_empty() && !spec.description.is_empty());
+        }
+        assert_eq!("lead.submit.request".parse::<SkillId>(), Err(UnknownSkill));
+    }
+}

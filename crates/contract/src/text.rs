@@ -45,6 +45,7 @@ fn boundary(left: Option<char>, right: Option<char>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn folding_keeps_accents_and_joins_normal_forms() {
@@ -53,11 +54,53 @@ mod tests {
     }
 
     #[test]
+    fn blanks_around_and_case_do_not_count_blanks_inside_do() {
+        assert_eq!(fold("\u{a0}\tCR-V \n"), "cr-v");
+        assert_ne!(fold("Land  Rover"), fold("Land Rover"));
+        assert_eq!(fold("ÉLÉGANCE"), fold("e\u{301}le\u{301}gance"));
+        assert_eq!(fold("\u{212a}ia"), "kia");
+        assert_eq!(fold("  "), "");
+    }
+
+    #[test]
     fn words_are_found_only_whole() {
         assert!(contains_at_word_boundary("8-speed automatic", "automatic"));
         assert!(contains_at_word_boundary("crystal black pearl", "black"));
+        assert!(contains_at_word_boundary("black", "black"));
+        assert!(contains_at_word_boundary("black/grey", "grey"));
+        assert!(contains_at_word_boundary("blackish black", "black"));
+        assert!(contains_at_word_boundary("10-speed automatic", "-speed"));
         assert!(!contains_at_word_boundary("semiautomatic", "automatic"));
         assert!(!contains_at_word_boundary("blackish", "black"));
+        assert!(!contains_at_word_boundary("18-speed", "8-speed"));
+        assert!(!contains_at_word_boundary("éblack", "black"));
         assert!(!contains_at_word_boundary("black", ""));
+        assert!(!contains_at_word_boundary("", "black"));
+    }
+
+    proptest! {
+        #[test]
+        fn folding_twice_is_folding_once(text in any::<String>()) {
+            let once = fold(&text);
+            prop_assert_eq!(fold(&once), once.clone());
+            prop_assert_eq!(once.trim(), once.as_str());
+        }
+
+        #[test]
+        fn normal_forms_and_case_fold_together(text in any::<String>()) {
+            let composed: String = text.nfc().collect();
+            let decomposed: String = text.nfd().collect();
+            prop_assert_eq!(fold(&composed), fold(&decomposed));
+        }
+
+        #[test]
+        fn what_is_found_is_there_and_a_whole_text_finds_itself(value in "[a-c é🚗-]{0,12}", term in "[a-c é-]{1,3}") {
+            if contains_at_word_boundary(&value, &term) {
+                prop_assert!(value.contains(&term));
+            }
+            prop_assert!(contains_at_word_boundary(&term, &term));
+            let apart = format!("{value} {term} {value}");
+            prop_assert!(contains_at_word_boundary(&apart, &term));
+        }
     }
 }

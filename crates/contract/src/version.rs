@@ -88,3 +88,30 @@ pub static CONTRACTS: &[ContractSpec] = &[ContractSpec {
     part_media_type_required: true,
     deployable: true,
 }];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_read_as_it_is_written() {
+        for version in ContractVersion::ALL {
+            assert_eq!(version.to_string().parse(), Ok(version));
+            assert_eq!(serde_json::to_value(version).unwrap(), version.as_str());
+        }
+        for wrong in ["", "3.0", "V3.0", "v3.0/", "v3"] {
+            assert_eq!(wrong.parse::<ContractVersion>(), Err(UnknownContract));
+        }
+    }
+
+    #[test]
+    fn addresses_of_a_contract_name_its_version() {
+        for spec in CONTRACTS {
+            let name = spec.version.as_str();
+            assert!(std::ptr::eq(spec, spec.version.spec().unwrap()));
+            assert!(spec.extension_uri.ends_with(&format!("/{name}")));
+            assert!(spec.schema_base.ends_with(&format!("/{name}/schemas/")));
+            assert!(spec.full_version.starts_with(name.trim_start_matches('v')));
+        }
+    }
+}

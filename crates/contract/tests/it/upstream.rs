@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use contract::{Contract, ContractVersion, FaultCode};
+use contract::{Contract, ContractVersion, FaultCode, Violation};
 use jsonschema::{Registry, Validator};
 use serde_json::{Value, json};
 
@@ -14,6 +14,27 @@ use crate::mutate::{Change, Dice, Documents, changes, full};
 
 const DRAFT_BASE: &str = "https://draft.autoagentprotocol.invalid/latest/schemas/";
 const DRAFT_EXTENSION: &str = "https://draft.autoagentprotocol.invalid/extensions/aap/latest";
+
+/// What a violation may be called (AAP.md 6.1). The last two occur in cards and profiles alone.
+const KEYWORDS: &[&str] = &[
+    "type",
+    "required",
+    "enum",
+    "const",
+    "pattern",
+    "format",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "additionalProperties",
+    "anyOf",
+    "oneOf",
+    "contains",
+];
 
 /// Where the published data lies, if it does.
 fn published() -> Option<PathBuf> {
@@ -142,7 +163,30 @@ impl Comparison<'_> {
         let there = self.theirs.is_valid(payload);
         let here = V3_0.check(self.file, payload);
         assert_eq!(here.is_ok(), there, "{}: {payload}\nhere: {here:?}", self.file);
-        if there { self.accepted += 1 } else { self.refused += 1 }
+        match here {
+            Ok(()) => self.accepted += 1,
+            Err(found) => {
+                self.refused += 1;
+                assert_well_said(self.file, payload, &found);
+            }
+        }
+    }
+}
+
+/// Each problem once, in order, with a keyword of AAP.md 6.1 and words of its own.
+fn assert_well_said(file: &str, payload: &Value, found: &[Violation]) {
+    assert!(!found.is_empty(), "{file}: {payload}");
+    let places: Vec<_> = found.iter().map(|v| (&v.location, &v.keyword)).collect();
+    assert!(places.is_sorted_by(|a, b| a < b), "{file}: {places:?}");
+    for violation in found {
+        assert!(KEYWORDS.contains(&&*violation.keyword), "{file}: {violation:?}");
+        assert_ne!(violation.message, "does not fit the schema", "{file}: {violation:?}");
+        // The place exists, or the key that is missing there would be its last step.
+        let place = match violation.location.rsplit_once('/') {
+            Some((parent, _)) if violation.keyword == "required" => parent,
+            _ => &violation.location,
+        };
+        assert!(payload.pointer(place).is_some(), "{file}: {violation:?} of {payload}");
     }
 }
 

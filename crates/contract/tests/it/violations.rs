@@ -337,3 +337,13 @@ fn the_answer_is_the_same_every_time() {
     places.dedup();
     assert_eq!(places.len(), first.len());
 }
+
+#[test]
+fn a_flood_of_problems_does_not_become_a_flood_of_answers() {
+    let request = |n: usize| json!({"type": "inventory.search.request", "filters": {"make": vec![0; n]}});
+    assert_eq!(V3_0.check(SEARCH, &request(1000)).unwrap_err().len(), 1000);
+    let found = V3_0.check(SEARCH, &request(100_000)).unwrap_err();
+    assert_eq!(found.len(), 1001);
+    assert_eq!(found[1000].keyword, "x-more");
+    assert!(found[..1000].iter().all(|v| v.keyword == "type"));
+}
