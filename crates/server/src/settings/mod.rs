@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use flags::{AddressFlags, CommonFlags, Flags, ServingFlags, VARIABLES, unknown_variables};
-pub use parse::Network;
 
+use api::TrustedProxies;
 use dealer::Origin;
 
 /// The address that is listened on when nothing else is said.
@@ -35,7 +35,7 @@ pub struct Settings {
     /// Certificate and key, if the platform itself speaks TLS.
     pub tls: Option<TlsFiles>,
     /// Proxies whose forwarding headers are believed.
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: TrustedProxies,
     /// Threads that answer requests.
     pub workers: usize,
     /// Memory for snapshots, in bytes.
@@ -108,7 +108,7 @@ impl Default for Settings {
             public_origin: None,
             platform_domain: None,
             tls: None,
-            trusted_proxies: Vec::new(),
+            trusted_proxies: TrustedProxies::default(),
             workers: std::thread::available_parallelism().map_or(2, usize::from),
             cache_bytes: 1024 * MIB,
             max_age: Duration::from_secs(15 * 60),
@@ -287,11 +287,10 @@ impl Settings {
     }
 
     fn read_serving(&mut self, flags: &ServingFlags, reader: &mut Reader) {
-        let read = reader.read(
-            ("--trusted-proxies", "FORECOURT_TRUSTED_PROXIES"),
-            &flags.trusted_proxies,
-            parse::networks,
-        );
+        let read =
+            reader.read(("--trusted-proxies", "FORECOURT_TRUSTED_PROXIES"), &flags.trusted_proxies, |text| {
+                TrustedProxies::parse(text).map_err(|error| format!("cannot be used: {error}"))
+            });
         set(&mut self.trusted_proxies, read);
         let read = reader
             .read(("--workers", "FORECOURT_WORKERS"), &flags.workers, |text| parse::number(text, 1, 512));

@@ -78,63 +78,6 @@ pub(super) fn domain(text: &str) -> Result<String, String> {
     }
 }
 
-/// Some networks: an address stands for itself.
-pub(super) fn networks(text: &str) -> Result<Vec<Network>, String> {
-    let mut networks = Vec::new();
-    let mut bad = Vec::new();
-    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-        match Network::parse(part) {
-            Some(network) => networks.push(network),
-            None => bad.push(format!("`{part}`")),
-        }
-    }
-    if bad.is_empty() {
-        Ok(networks)
-    } else {
-        Err(format!(
-            "has {} in it, which is no address or network; write it like 10.0.0.0/8,::1",
-            bad.join(", ")
-        ))
-    }
-}
-
-/// An IP network: all addresses that share the first `prefix` bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Network {
-    /// Any address within.
-    pub address: IpAddr,
-    /// Number of bits that count.
-    pub prefix: u8,
-}
-
-impl Network {
-    /// Reads `10.0.0.0/8` or a bare address.
-    pub fn parse(text: &str) -> Option<Network> {
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address.parse::<IpAddr>().ok()?, Some(prefix.parse::<u8>().ok()?)),
-            None => (text.parse::<IpAddr>().ok()?, None),
-        };
-        let widest = if address.is_ipv4() { 32 } else { 128 };
-        let prefix = prefix.unwrap_or(widest);
-        (prefix <= widest).then_some(Network { address, prefix })
-    }
-
-    /// Whether the address lies within. An IPv4 address that came in over an IPv6 socket counts as IPv4.
-    pub fn contains(&self, address: IpAddr) -> bool {
-        match (self.address.to_canonical(), address.to_canonical()) {
-            (IpAddr::V4(net), IpAddr::V4(ip)) => {
-                let shift = 32 - u32::from(self.prefix.min(32));
-                u32::from(net).checked_shr(shift) == u32::from(ip).checked_shr(shift)
-            }
-            (IpAddr::V6(net), IpAddr::V6(ip)) => {
-                let shift = 128 - u32::from(self.prefix.min(128));
-                u128::from(net).checked_shr(shift) == u128::from(ip).checked_shr(shift)
-            }
-            _ => false,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,23 +100,6 @@ mod tests {
         for bad in ["", "m", "0", "1w", "-5", "1.5h", "2d", "99999999999999999999d"] {
             assert!(duration(bad, bounds.0, bounds.1).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn networks_hold_what_shares_their_bits() {
-        let all = networks("10.0.0.0/8, ::1,192.168.1.7,0.0.0.0/0").unwrap();
-        assert_eq!(all.len(), 4);
-        assert!(all[0].contains("10.255.0.1".parse().unwrap()));
-        assert!(all[0].contains("::ffff:10.1.2.3".parse().unwrap()));
-        assert!(!all[0].contains("11.0.0.1".parse().unwrap()));
-        assert!(all[1].contains("::1".parse().unwrap()) && !all[1].contains("::2".parse().unwrap()));
-        assert!(
-            all[2].contains("192.168.1.7".parse().unwrap())
-                && !all[2].contains("192.168.1.8".parse().unwrap())
-        );
-        assert!(all[3].contains("8.8.8.8".parse().unwrap()) && !all[3].contains("::1".parse().unwrap()));
-        let error = networks("10.0.0.0/8,proxy,10.0.0.0/33").unwrap_err();
-        assert!(error.contains("`proxy`") && error.contains("`10.0.0.0/33`"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,53 @@
+//! What `forecourt up` prints when it is ready: where everything is and what to try.
+
+use std::fmt::Write;
+
+use dealer::{Dealer, Place};
+
+/// So many dealers are named.
+const NAMED: usize = 5;
+
+/// The overview. `data` says where the data is, in lines.
+pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
+    let addresses = dealer.addresses();
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "\nForecourt is ready: {}/", addresses.origin);
+    for line in data {
+        let _ = writeln!(text, "  {line}");
+    }
+    let slugs = dealer.active_slugs(NAMED);
+    let active = dealer.figures().active;
+    let mut first = None;
+    if !slugs.is_empty() {
+        let _ = writeln!(text, "\nDealers, by the address to give to an agent:");
+    }
+    for slug in slugs {
+        let Ok(tenant) = dealer.resolve(Place::Slug(&slug)).await else { continue };
+        let base = addresses.path_base(&slug);
+        let _ = writeln!(text, "  {base}   {}", tenant.name);
+        first.get_or_insert(base);
+    }
+    if active > NAMED {
+        let _ = writeln!(text, "  … and {} more", active - NAMED);
+    }
+    match first {
+        Some(base) => {
+            let _ = write!(text, "\nTry:\n  curl {base}.well-known/agent-card.json\n  {}\n", search(&base));
+        }
+        None => text.push_str(
+            "\nThere are no dealers yet. Bring yours in, or the demo dealers to look around:\n  \
+             forecourt provision FILE\n  forecourt demo\n",
+        ),
+    }
+    text.push_str("\nCtrl-C stops the platform.\n");
+    text
+}
+
+/// A search that works as it is printed.
+fn search(base: &str) -> String {
+    format!(
+        "curl {base}a2a -H 'content-type: application/json' -d '{}'",
+        r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"data":{"type":"inventory.search.request","limit":3}}]}}}"#
+    )
+}

@@ -1,0 +1,188 @@
+//! The command line: what can be asked for, and the help that teaches it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{self, serve::Kind};
+use crate::failure::{Failure, UNUSABLE};
+use crate::settings::{AddressFlags, CommonFlags, Flags, ServingFlags, Settings};
+
+const EXAMPLES: &str = "\
+Examples:
+  forecourt up --demo                    a platform with three demo dealers on http://127.0.0.1:8080
+  forecourt provision dealers.json       bring dealers in, also while the platform is running
+  forecourt doctor                       what is wrong here, and what to do about it
+  FORECOURT_PUBLIC_ORIGIN=https://dealers.example DATABASE_URL=postgres://… forecourt up
+                                         a platform behind a proxy that speaks TLS
+
+Where the data is:
+  Everything is in PostgreSQL. With DATABASE_URL it is the one named there. Without, the platform runs one of its
+  own under .data/ (--data-dir): on a unix socket, as an ordinary account, ended together with the platform.
+
+Settings:
+  Every flag has an environment variable, shown in the help of each command; a flag goes first. An empty variable
+  counts as unset. Traces go to OTEL_EXPORTER_OTLP_ENDPOINT (http/protobuf) if that is set. Logs go to standard
+  error, addresses and results to standard output.
+
+Exit status:
+  0  done, or stopped in order      1  failed; standard error says what and what to do
+  2  settings, arguments or a file cannot be used      130  stopped at once by a second Ctrl-C";
+
+/// Forecourt: car dealers that AI agents can read and ask, many of them on one platform
+#[derive(Debug, Parser)]
+#[command(name = "forecourt", version, after_help = EXAMPLES, arg_required_else_help = true, max_term_width = 110)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the whole platform in this process
+    ///
+    /// Starts a PostgreSQL of its own unless DATABASE_URL is set, brings the database to this version, and answers
+    /// until Ctrl-C or SIGTERM. Prints the dealers' addresses when it is ready.
+    Up {
+        /// Load three demo dealers (again and again without harm)
+        #[arg(long)]
+        demo: bool,
+        #[command(flatten)]
+        flags: AllFlags,
+    },
+    /// Answer agents, on a database that is migrated already
+    ///
+    /// For servers behind a load balancer: run `forecourt migrate` once per version, then any number of these.
+    Serve {
+        #[command(flatten)]
+        flags: AllFlags,
+    },
+    /// Bring the database to this version
+    ///
+    /// Makes roles, schema and tables where they are missing. Running it again, or twice at once, does no harm.
+    Migrate {
+        #[command(flatten)]
+        flags: CommonFlags,
+    },
+    /// Create and update dealers from a document
+    ///
+    /// FILE holds {"tenants": {"slug": {…}}}. Each dealer is taken over whole or not at all, every problem is named
+    /// with its JSON Pointer, and the same document a second time changes nothing. A running platform serves the
+    /// result within a second. Exit status: 0 all applied, 1 some dealer failed, 2 the document cannot be read.
+    Provision {
+        /// The document, JSON; `-` reads standard input
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        #[command(flatten)]
+        flags: WorkFlags,
+    },
+    /// Load the demo dealers
+    ///
+    /// A franchise store, an independent powersports store, and a group with four rooftops, always the same.
+    Demo {
+        #[command(flatten)]
+        flags: WorkFlags,
+    },
+    /// Check settings, database, migrations, roles, clock and ports, and say what to do
+    ///
+    /// Changes nothing. Exit status: 0 nothing stands in the way, 1 something does.
+    Doctor {
+        /// Print a JSON document instead of lines
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        flags: AllFlags,
+    },
+}
+
+#[derive(Debug, Args)]
+struct AllFlags {
+    #[command(flatten)]
+    address: AddressFlags,
+    #[command(flatten)]
+    serving: ServingFlags,
+    #[command(flatten)]
+    common: CommonFlags,
+}
+
+impl From<AllFlags> for Flags {
+    fn from(AllFlags { address, serving, common }: AllFlags) -> Flags {
+        Flags { common, address, serving }
+    }
+}
+
+#[derive(Debug, Args)]
+struct WorkFlags {
+    #[command(flatten)]
+    address: AddressFlags,
+    #[command(flatten)]
+    common: CommonFlags,
+}
+
+impl From<WorkFlags> for Flags {
+    fn from(WorkFlags { address, common }: WorkFlags) -> Flags {
+        Flags { common, address, ..Flags::default() }
+    }
+}
+
+/// Runs what the command line asks for.
+pub fn run() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Up { demo, flags } => {
+            settings(&flags.into()).and_then(|settings| commands::serve::run(&settings, Kind::Up { demo }))
+        }
+        Command::Serve { flags } => {
+            settings(&flags.into()).and_then(|settings| commands::serve::run(&settings, Kind::Serve))
+        }
+        Command::Migrate { flags } => settings(&Flags { common: flags, ..Flags::default() })
+            .and_then(|settings| commands::migrate::run(&settings)),
+        Command::Provision { file, flags } => {
+            settings(&flags.into()).and_then(|settings| commands::provision::run(&settings, &file))
+        }
+        Command::Demo { flags } => {
+            settings(&flags.into()).and_then(|settings| commands::demo::run(&settings))
+        }
+        Command::Doctor { json, flags } => return commands::doctor::run(&flags.into(), json),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn settings(flags: &Flags) -> Result<Settings, Failure> {
+    Settings::check(flags).map_err(|problems| {
+        let number = commands::count(problems.len(), "setting");
+        let mut failure = Failure::new(format!("{number} cannot be used")).status(UNUSABLE);
+        failure.advice = problems.iter().map(ToString::to_string).collect();
+        failure
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::settings::VARIABLES;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_names_every_command_and_every_variable() {
+        let mut cli = Cli::command();
+        let overview = cli.render_long_help().to_string();
+        for command in ["up", "serve", "migrate", "provision", "demo", "doctor", "Examples:", "Exit status:"]
+        {
+            assert!(overview.contains(command), "{command} is missing in\n{overview}");
+        }
+        let up = cli.find_subcommand_mut("up").unwrap().render_long_help().to_string();
+        for variable in VARIABLES.iter().chain(["DATABASE_URL"].iter()) {
+            assert!(up.contains(variable), "{variable} is missing in\n{up}");
+        }
+    }
+}
