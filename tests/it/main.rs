@@ -1,1 +1,3 @@
-//! it
+//! Black-box tests of the whole platform: real PostgreSQL, real HTTP, the real binary.
+
+mod first_contact;

@@ -205,6 +205,22 @@ impl Dealer {
         self.inner.directory.active_slugs(limit)
     }
 
+    /// Waits until everything that was committed before this call is answered from, lots included.
+    ///
+    /// # Errors
+    /// [`TooSlow`] when the database did not confirm it in time.
+    pub async fn caught_up(&self, limit: Duration) -> Result<(), TooSlow> {
+        let caught_up = async {
+            loop {
+                if follow::poll(&self.inner).await.is_ok() && self.inner.lots_are_current() {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(limit, caught_up).await.map_err(|_| TooSlow)
+    }
+
     /// How old what we hold may be: the time since the database last confirmed it.
     pub fn age(&self) -> Duration {
         let confirmed = Duration::from_millis(self.inner.confirmed_ms.load(Ordering::Relaxed));
@@ -309,6 +325,11 @@ impl Dealer {
     }
 }
 
+/// The database did not answer in time.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("the database did not confirm the newest state in time")]
+pub struct TooSlow;
+
 /// Figures of one process.
 #[derive(Debug, Clone, Copy)]
 pub struct Figures {
@@ -342,6 +363,17 @@ impl Inner {
         let rooftops = tx.rooftops().await?;
         let cards = tx.cards().await?;
         Ok(Arc::new(Tenant::from_rows(&row, &rooftops, cards, &self.addresses)?))
+    }
+
+    /// Whether no held lot is older than the directory says.
+    fn lots_are_current(&self) -> bool {
+        for (id, version) in self.lots.held() {
+            let known = self.directory.entry(id).map_or(0, |entry| entry.inventory_version);
+            if version < u64::try_from(known).unwrap_or(0) {
+                return false;
+            }
+        }
+        true
     }
 
     fn confirm(&self) {

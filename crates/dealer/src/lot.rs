@@ -130,6 +130,11 @@ impl Lots {
         self.views.invalidate(&tenant).await;
     }
 
+    /// The lots in memory, with their versions.
+    pub(crate) fn held(&self) -> Vec<(TenantId, u64)> {
+        self.views.iter().map(|(id, view)| (*id, view.current.snapshot.version())).collect()
+    }
+
     /// Bytes accounted for, and lots held.
     pub(crate) fn weight(&self) -> (u64, u64) {
         (self.views.weighted_size(), self.views.entry_count())
