@@ -3,7 +3,7 @@
     python tests/clients/printed.py TEXT...
 
 In a Markdown file the fenced blocks count: `sh` blocks with a `curl` in them, `python` and `js` blocks with the
-word `a2a`. In any other text each line that begins with `curl` does. Addresses are taken to the platform of
+word `a2a`. In any other text each command that begins with `curl` does. Addresses are taken to the platform of
 FORECOURT_PUBLIC_ORIGIN. A call passes if it ends with status 0 and answers without an `error`; a block whose fence
 says `expect-error` must answer with one.
 """
@@ -38,8 +38,8 @@ def blocks(path: Path) -> list[tuple[str, str]]:
     """The runnable parts of a text, as (kind, code); kind is the fence's info string, or `sh`."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".md":
-        lines = [line.strip() for line in text.splitlines()]
-        return [("sh", line) for line in lines if line.startswith("curl ")]
+        # With the lines that a backslash continues.
+        return [("sh", found) for found in re.findall(r"^\s*(curl (?:.*\\\n)*.*)$", text, flags=re.M)]
     found = re.findall(r"^```([^\n]*)\n(.*?)^```$", text, flags=re.M | re.S)
     return [(kind.strip(), code) for kind, code in found if runnable(kind.strip(), code)]
 
