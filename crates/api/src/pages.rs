@@ -17,7 +17,7 @@ color:#1b2430;background:#fbfbf9}h1{font-size:1.8rem;margin:0 0 .25rem}h2{font-s
 a{color:#0b5cad}code,pre{font:14px/1.45 ui-monospace,monospace}pre{background:#10202f;color:#e8eef4;\
 padding:1rem;border-radius:8px;overflow-x:auto;white-space:pre}table{border-collapse:collapse;width:100%}\
 td,th{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #dcdfe3;vertical-align:top;\
-overflow-wrap:anywhere}p.lead{color:#48535f;margin:0}";
+overflow-wrap:break-word}main{overflow-x:auto}p.lead{color:#48535f;margin:0}";
 
 /// The platform's own page.
 pub(crate) fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResponse {
@@ -109,7 +109,7 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
 }
 
 /// A search as a command that works when it is pasted into a shell.
-fn search_command(tenant: &Tenant, endpoint: &str, spec: &ContractSpec) -> String {
+pub fn search_command(tenant: &Tenant, endpoint: &str, spec: &ContractSpec) -> String {
     let skill = SkillId::InventorySearch.spec();
     let tenant_member = match &tenant.interface_tenant {
         Some(value) => format!("\"tenant\":{},", serde_json::Value::from(value.as_str())),
