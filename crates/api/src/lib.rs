@@ -24,6 +24,7 @@ use dealer::Dealer;
 
 pub use limits::{MAX_BODY, MAX_DEPTH};
 pub use observe::observe;
+pub use pages::search_command;
 pub use proxy::{ProxyError, TrustedProxies};
 
 /// What every request can reach. Cheap to clone.

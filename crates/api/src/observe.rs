@@ -6,7 +6,8 @@ use std::time::Instant;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::ErrorInternalServerError;
-use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::ConnectionType;
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use dealer::Dealer;
@@ -77,7 +78,8 @@ pub async fn observe(
         response.headers_mut().insert(REQUEST_ID, value);
     }
     if state.is_draining() {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        // Not the header by hand: the encoder writes its own, and must know that the connection ends.
+        response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     let status = response.status().as_u16();
     let note = response.request().extensions().get::<Note>().copied().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use contract::SkillId;
 use dealer::{Dealer, Place};
 
 /// So many dealers are named.
@@ -26,14 +27,19 @@ pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
         let Ok(tenant) = dealer.resolve(Place::Slug(&slug)).await else { continue };
         let base = addresses.path_base(&slug);
         let _ = writeln!(text, "  {base}   {}", tenant.name);
-        first.get_or_insert(base);
+        first.get_or_insert((base, tenant));
     }
     if active > NAMED {
         let _ = writeln!(text, "  … and {} more", active - NAMED);
     }
     match first {
-        Some(base) => {
-            let _ = write!(text, "\nTry:\n  curl {base}.well-known/agent-card.json\n  {}\n", search(&base));
+        Some((base, tenant)) => {
+            let _ = writeln!(text, "\nTry:\n  curl -s {base}.well-known/agent-card.json");
+            let searches = tenant.skills.contains(&SkillId::InventorySearch);
+            if let Some(spec) = tenant.default_contract.spec().filter(|_| searches) {
+                let command = api::search_command(&tenant, &format!("{base}a2a"), spec);
+                let _ = writeln!(text, "\n  {}", command.replace('\n', "\n  "));
+            }
         }
         None => text.push_str(
             "\nThere are no dealers yet. Bring yours in, or the demo dealers to look around:\n  \
@@ -42,12 +48,4 @@ pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
     }
     text.push_str("\nCtrl-C stops the platform.\n");
     text
-}
-
-/// A search that works as it is printed.
-fn search(base: &str) -> String {
-    format!(
-        "curl {base}a2a -H 'content-type: application/json' -d '{}'",
-        r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"data":{"type":"inventory.search.request","limit":3}}]}}}"#
-    )
 }

@@ -52,9 +52,9 @@ fn widen(_: &TcpListener) {}
 /// socket straight away would reset connections that the system had already accepted on our behalf.
 ///
 /// The packets that begin a connection are dropped, so a client tries again after a second and then meets whoever
-/// listens by then. Where the system cannot do that the socket is simply closed a moment later.
+/// listens by then. `false` where the system cannot do that: then the socket is simply closed a moment later.
 #[cfg(target_os = "linux")]
-pub(crate) fn refuse_new(listener: &TcpListener) {
+pub(crate) fn refuse_new(listener: &TcpListener) -> bool {
     use std::os::fd::AsRawFd;
     const FLAGS: u32 = 13; // offset of the flags in a TCP header
     const SYN: u32 = 0x02;
@@ -83,11 +83,14 @@ pub(crate) fn refuse_new(listener: &TcpListener) {
     if done != 0 {
         tracing::debug!("new connections cannot be held off: {}", io::Error::last_os_error());
     }
+    done == 0
 }
 
 /// See above: not possible here.
 #[cfg(not(target_os = "linux"))]
-pub fn refuse_new(_: &TcpListener) {}
+pub(crate) fn refuse_new(_: &TcpListener) -> bool {
+    false
+}
 
 /// Raises the limit of open files to what the system allows: every connection is one.
 #[cfg(unix)]
@@ -135,7 +138,10 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let mut begun = TcpStream::connect(address).unwrap();
         begun.write_all(b"ask").unwrap();
-        refuse_new(&listener);
+        if !refuse_new(&listener) {
+            eprintln!("not tested: this system has no socket filters");
+            return;
+        }
         assert!(TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err());
         let (mut accepted, _) = listener.accept().unwrap();
         let mut question = [0; 3];

@@ -72,13 +72,17 @@ where
         event.record(&mut Fields(&mut line));
         let metadata = event.metadata();
         let time = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, true);
-        line.insert("time".to_owned(), time.into());
-        line.insert("level".to_owned(), metadata.level().as_str().into());
         // Events of the `log` crate carry their origin in fields of their own.
         let origin = line.remove("log.target").unwrap_or_else(|| metadata.target().into());
-        line.insert("target".to_owned(), origin);
-        line.retain(|name, _| !name.starts_with("log."));
-        writeln!(writer, "{}", Value::Object(line))
+        line.retain(|name, _| {
+            !name.starts_with("log.") && !["time", "level", "target"].contains(&name.as_str())
+        });
+        // What every line has comes first, for those who read the raw text.
+        write!(writer, r#"{{"time":"{time}","level":"{}","target":{origin}"#, metadata.level())?;
+        for (name, value) in &line {
+            write!(writer, ",{}:{value}", Value::from(name.as_str()))?;
+        }
+        writeln!(writer, "}}")
     }
 }
 
