@@ -23,7 +23,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use sqlx::postgres::{PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Postgres, Transaction};
 use tracing::instrument;
 
 pub use cards::{CardRevisionRow, CardRow, CardWrite};
@@ -67,6 +67,12 @@ impl Store {
                 .test_before_acquire(false)
                 .connect_with(database.for_pool(role))
         };
+        // Once without a pool, which would take a refused connection for a server that is just starting and
+        // answer only that time ran out.
+        for role in [database::APP, database::PLATFORM] {
+            let connection = database.for_pool(role).connect().await.map_err(Error::from);
+            connection.map_err(|error| setup::refused_role(error, database))?.close().await?;
+        }
         let app = pool(database::APP, for_app).await?;
         let platform = pool(database::PLATFORM, for_platform).await?;
         Ok(Store { app, platform, database: database.clone() })

@@ -72,6 +72,26 @@ pub(crate) fn send(pid: u32, signal: libc::c_int) -> bool {
 /// runs a server here.
 pub(crate) fn clear_leftovers(data: &Path) -> Result<(), StartError> {
     let Some(found) = postmaster(data) else { return Ok(()) };
+    end_survivor(&found, data)?;
+    if !is_alive(found.pid) {
+        return Ok(());
+    }
+    // A number that lives on in another process, or in one that nobody buried yet (as in a container without an
+    // init), looks to PostgreSQL like a server, and it would refuse to start. Against survivors of the old server
+    // it guards by other means as well.
+    let socket_lock = found.socket_dir.join(format!(".s.PGSQL.{}.lock", found.port));
+    for path in [data.join("postmaster.pid"), socket_lock] {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StartError::path(&path, &error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn end_survivor(found: &Postmaster, data: &Path) -> Result<(), StartError> {
     if is_server_of(found.pid, data) {
         tracing::info!(pid = found.pid, "stopping the PostgreSQL of a program that was killed");
         for (signal, patience) in [(libc::SIGINT, 30), (libc::SIGQUIT, 15)] {
@@ -88,12 +108,6 @@ pub(crate) fn clear_leftovers(data: &Path) -> Result<(), StartError> {
             pid: found.pid,
             by: "the PostgreSQL of a killed program".to_owned(),
         });
-    }
-    if is_alive(found.pid) {
-        // Another process has the number now. PostgreSQL would take it for a server and refuse to start; it
-        // guards against survivors of the old server by other means as well.
-        let path = data.join("postmaster.pid");
-        fs::remove_file(&path).map_err(|error| StartError::path(&path, &error))?;
     }
     Ok(())
 }

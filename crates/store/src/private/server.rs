@@ -34,7 +34,6 @@ pub(crate) struct Launch {
 #[derive(Debug)]
 pub(crate) struct Server {
     state: Arc<State>,
-    done: mpsc::Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -50,18 +49,14 @@ impl Server {
     pub(crate) fn launch(launch: Launch) -> Result<Server, StartError> {
         let state = Arc::new(State::default());
         let (first, started) = mpsc::channel();
-        let (end, done) = mpsc::channel();
         let for_thread = Arc::clone(&state);
         let folder = launch.place.root().to_owned();
         let thread = std::thread::Builder::new()
             .name("private-postgresql".to_owned())
-            .spawn(move || {
-                keep(&launch, &for_thread, &first);
-                let _ = end.send(());
-            })
+            .spawn(move || keep(&launch, &for_thread, &first))
             .map_err(|error| StartError::path(&folder, &error))?;
         match started.recv() {
-            Ok(Ok(())) => Ok(Server { state, done, thread: Some(thread) }),
+            Ok(Ok(())) => Ok(Server { state, thread: Some(thread) }),
             Ok(Err(error)) => Err(error),
             Err(_) => Err(StartError::Program { program: "postgres", log: "its keeper ended".to_owned() }),
         }
@@ -86,12 +81,13 @@ impl Drop for Server {
                     process::send(pid, signal);
                     sent_to = pid;
                 }
-                if self.done.recv_timeout(Duration::from_millis(20)) != Err(mpsc::RecvTimeoutError::Timeout) {
+                if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
                     if let Some(thread) = self.thread.take() {
                         let _ = thread.join();
                     }
                     return;
                 }
+                std::thread::sleep(Duration::from_millis(10));
             }
             tracing::warn!("PostgreSQL does not stop; asking it harder");
         }

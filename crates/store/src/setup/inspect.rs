@@ -1,7 +1,7 @@
 //! What a database says about itself: for an operator who looks for a reason.
 
 use chrono::{DateTime, Utc};
-use sqlx::{Connection, ConnectOptions};
+use sqlx::{ConnectOptions, Connection};
 use tracing::instrument;
 
 use super::{check_server, roles};

@@ -55,7 +55,8 @@ pub async fn prepare(database: &Database) -> Result<Prepared, Error> {
     // A newer program may have been here: its migrations are made so that older ones go on working.
     let mut migrator = sqlx::migrate::Migrator::with_migrations(MIGRATOR.iter().cloned().collect());
     migrator.set_ignore_missing(true).set_locking(false);
-    migrator.run(&mut owner).await.map_err(migration_error)?;
+    // Not `run`: what it takes a connection by keeps the future from being `Send`.
+    migrator.run_direct(None, &mut owner, false).await.map_err(migration_error)?;
     let applied = known().filter(|(version, _)| !before.contains(version)).map(|(_, name)| name).collect();
 
     owner.close().await?;
@@ -132,8 +133,10 @@ async fn connect_as_login(database: &Database) -> Result<PgConnection, Error> {
         // Only a server of our own: elsewhere a wrong name in the address must not make a database.
         Err(error) if database.is_private() && error.sql_state().as_deref() == Some("3D000") => {
             match create_database(database, database.name(), None).await {
-                // Another process was faster.
-                Err(error) if !matches!(error.sql_state().as_deref(), Some("42P04" | "23505")) => Err(error),
+                // Another process was faster, or is so right now.
+                Err(error) if !(error.sql_state().as_deref() == Some("42P04") || is_catalog_key(&error)) => {
+                    Err(error)
+                }
                 _ => Ok(database.as_login().connect().await?),
             }
         }
@@ -142,14 +145,21 @@ async fn connect_as_login(database: &Database) -> Result<PgConnection, Error> {
 }
 
 async fn connect_as_owner(database: &Database) -> Result<PgConnection, Error> {
-    database.as_role(OWNER).connect().await.map_err(|error| {
-        let error = Error::from(error);
-        match error.sql_state().as_deref() {
-            // The role is not there, or the login may not take it.
-            Some("22023" | "42501") => roles::missing(database),
-            _ => error,
-        }
-    })
+    database.as_role(OWNER).connect().await.map_err(|error| refused_role(error.into(), database))
+}
+
+/// A connection that could not take its role says so with the statements that help.
+pub(crate) fn refused_role(error: Error, database: &Database) -> Error {
+    match error.sql_state().as_deref() {
+        // The role is not there, or the login may not take it.
+        Some("22023" | "42501") => roles::missing(database),
+        _ => error,
+    }
+}
+
+/// Whether two sessions made the same thing at the same time, and this one came second.
+fn is_catalog_key(error: &Error) -> bool {
+    matches!(error, Error::Constraint { name } if name.starts_with("pg_"))
 }
 
 async fn check_server(login: &mut PgConnection) -> Result<String, Error> {
@@ -239,3 +249,11 @@ fn migration_error(error: sqlx::migrate::MigrateError) -> Error {
         other => Error::Migration(other.to_string()),
     }
 }
+
+/// Callers spawn these futures; the driver's types make it easy to lose that without noticing. Only compiled.
+const _: fn(&Database, &crate::Store) = |database, store| {
+    fn send<T: Send>(_: T) {}
+    send(prepare(database));
+    send(pending(database));
+    send(check_wall(store));
+};

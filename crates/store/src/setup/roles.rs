@@ -112,14 +112,6 @@ async fn may_take(login: &mut PgConnection, role: &str) -> Result<bool, Error> {
 
 /// Whether another session did the same at the same time.
 fn is_collision(error: &Error) -> bool {
-    match error {
-        Error::Constraint { name } => name.starts_with("pg_"),
-        other => match other.sql_state().as_deref() {
-            // duplicate_object, unique_violation, and what a concurrent update of a catalog row is reported as.
-            Some("42710" | "23505" | "40001") => true,
-            // "tuple concurrently updated" has no code of its own.
-            Some("XX000") => true,
-            _ => false,
-        },
-    }
+    // duplicate_object; "tuple concurrently updated" has no code of its own.
+    super::is_catalog_key(error) || matches!(error.sql_state().as_deref(), Some("42710" | "40001" | "XX000"))
 }
