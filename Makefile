@@ -13,6 +13,9 @@ ARGS ?=
 # and one after a change three seconds instead of fifty; what it answers is the same.
 PROFILE ?= dev
 
+# How many times as many cases the randomised tests try in `make soak`.
+SOAK ?= 20
+
 # The lock file decides the versions; cargo uses no network when all of them have been downloaded.
 LOCKED := --locked
 target := $(or $(CARGO_TARGET_DIR),target)
@@ -38,10 +41,18 @@ test: ## all tests: the workspace's, then the official A2A SDKs against a runnin
 	@scripts/bootstrap rust postgres -- cargo test $(LOCKED) --workspace
 	@scripts/client-tests $(target)/debug/forecourt
 
+# Optimised, for the sake of numbers, with the checks of a debug build: answers against their schemas, overflow.
+.PHONY: soak
+soak: ## the randomised tests, SOAK times as long (make soak SOAK=50); hours are fine
+	@scripts/bootstrap rust crates postgres
+	@FORECOURT_SOAK=$(SOAK) CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true scripts/bootstrap rust postgres -- \
+		cargo test $(LOCKED) --workspace --release --target-dir $(target)/soak
+
 .PHONY: lint
-lint: ## formatting, clippy, documentation, licences, crate directions
-	@scripts/bootstrap rust crates
+lint: ## formatting, clippy, documentation, licences, crate directions, checked queries
+	@scripts/bootstrap rust crates postgres
 	@$(cargo) fmt --all --check
 	@$(cargo) clippy $(LOCKED) --workspace --all-targets -- -D warnings
 	@RUSTDOCFLAGS='-D warnings' $(cargo) doc $(LOCKED) --quiet --workspace --no-deps
 	@$(cargo) xtask check
+	@scripts/bootstrap rust postgres -- cargo xtask prepare --check
