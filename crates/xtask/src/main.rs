@@ -6,6 +6,7 @@
 mod directions;
 mod graph;
 mod licences;
+mod prepare;
 mod spdx;
 mod tree;
 
@@ -19,6 +20,8 @@ usage: cargo xtask COMMAND
   check        licences, directions and tree, in that order
   licences     every dependency is under a permissive licence; no banned crate, no banned feature
   directions   crates depend on each other only the way docs/ARCHITECTURE.md draws it
+  prepare      renews .sqlx from the migrations and the queries, with a PostgreSQL that is thrown away;
+               `prepare --check` changes nothing and fails where it differs
   tree         no committed file names a path of one machine or the host of a package registry";
 
 fn main() -> ExitCode {
@@ -47,6 +50,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["licences"] => settle([("licences", licences::problems(&Graph::load()?))]),
         ["directions"] => settle([("directions", directions::problems(&Graph::load()?))]),
         ["tree"] => settle([("tree", tree::problems(Graph::load()?.root())?)]),
+        ["prepare"] => prepare::run(Graph::load()?.root(), false),
+        ["prepare", "--check"] => prepare::run(Graph::load()?.root(), true),
         ["help" | "--help" | "-h"] | [] => {
             println!("{USAGE}");
             Ok(())

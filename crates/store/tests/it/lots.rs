@@ -8,7 +8,7 @@ use store::{Error, Removed, TenantId};
 use crate::support::{Ground, run};
 
 /// A plain unit.
-pub fn unit(vehicle_id: &str) -> Listing {
+pub(crate) fn unit(vehicle_id: &str) -> Listing {
     let vehicle = json!({"vehicle_id": vehicle_id, "vin": format!("VIN{vehicle_id}"), "stock": format!("S-{vehicle_id}"),
                          "status": "available", "price": 20_000});
     Listing::from_vehicle(vehicle.as_object().unwrap(), "dealer", noon()).unwrap()

@@ -10,16 +10,16 @@ use store::{Database, Store, TenantId, setup};
 use uuid::Uuid;
 
 /// A folder that vanishes with its guard. Short, for unix sockets; readable by every account.
-pub struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    pub fn new() -> Folder {
+    pub(crate) fn new() -> Folder {
         let path = std::env::temp_dir().join(format!("fc-{}", &Uuid::new_v4().simple().to_string()[..10]));
         std::fs::create_dir(&path).unwrap();
         Folder(path)
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -30,7 +30,7 @@ impl Drop for Folder {
     }
 }
 
-pub fn options(data_dir: &Path) -> Options {
+pub(crate) fn options(data_dir: &Path) -> Options {
     let mut options = Options::new(data_dir, "a test");
     options.durable = false;
     options.roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")];
@@ -38,18 +38,18 @@ pub fn options(data_dir: &Path) -> Options {
 }
 
 /// A server of a test's own.
-pub struct OwnServer {
-    pub server: PrivatePg,
+pub(crate) struct OwnServer {
+    pub(crate) server: PrivatePg,
     _folder: Folder,
 }
 
 impl OwnServer {
-    pub fn start() -> OwnServer {
+    pub(crate) fn start() -> OwnServer {
         OwnServer::with(false)
     }
 
     /// One that loses nothing when it is killed.
-    pub fn durable() -> OwnServer {
+    pub(crate) fn durable() -> OwnServer {
         OwnServer::with(true)
     }
 
@@ -59,17 +59,17 @@ impl OwnServer {
         OwnServer { server: PrivatePg::start(&options).unwrap(), _folder: folder }
     }
 
-    pub fn database(&self, name: &str) -> Database {
+    pub(crate) fn database(&self, name: &str) -> Database {
         Database::private(&self.server).named(name)
     }
 
-    pub async fn superuser(&self, database: &str) -> PgConnection {
+    pub(crate) async fn superuser(&self, database: &str) -> PgConnection {
         superuser(&self.server, database).await
     }
 }
 
 /// The server of this binary. The last thing that the process does is to stop it.
-pub fn server() -> &'static PrivatePg {
+pub(crate) fn server() -> &'static PrivatePg {
     static SHARED: OnceLock<PrivatePg> = OnceLock::new();
     static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
     extern "C" fn at_exit() {
@@ -96,7 +96,7 @@ pub fn server() -> &'static PrivatePg {
 }
 
 /// A connection that no policy binds, to look at what is really stored.
-pub async fn superuser(server: &PrivatePg, database: &str) -> PgConnection {
+pub(crate) async fn superuser(server: &PrivatePg, database: &str) -> PgConnection {
     PgConnectOptions::new_without_pgpass()
         .socket(server.socket_dir())
         .port(server.port())
@@ -109,24 +109,24 @@ pub async fn superuser(server: &PrivatePg, database: &str) -> PgConnection {
 }
 
 /// A database of a test's own on the shared server, prepared.
-pub struct Ground {
-    pub store: Store,
-    pub name: String,
+pub(crate) struct Ground {
+    pub(crate) store: Store,
+    pub(crate) name: String,
 }
 
 impl Ground {
-    pub async fn new() -> Ground {
+    pub(crate) async fn new() -> Ground {
         let name = format!("t{}", Uuid::new_v4().simple());
         let database = Database::private(server()).named(&name);
         setup::prepare(&database).await.unwrap();
         Ground { store: Store::connect(&database, 6).await.unwrap(), name }
     }
 
-    pub async fn superuser(&self) -> PgConnection {
+    pub(crate) async fn superuser(&self) -> PgConnection {
         superuser(server(), &self.name).await
     }
 
-    pub async fn tenant(&self, slug: &str) -> TenantId {
+    pub(crate) async fn tenant(&self, slug: &str) -> TenantId {
         let mut tx = self.store.platform().await.unwrap();
         let id = tx.create_tenant(slug).await.unwrap();
         tx.commit().await.unwrap();
@@ -134,6 +134,6 @@ impl Ground {
     }
 }
 
-pub async fn run(conn: &mut PgConnection, sql: &str) {
+pub(crate) async fn run(conn: &mut PgConnection, sql: &str) {
     sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(conn).await.unwrap();
 }
