@@ -80,7 +80,7 @@ pub struct TlsFiles {
 /// What is logged and how.
 #[derive(Debug, Clone)]
 pub struct LogSettings {
-    /// Filter in the form of `tracing_subscriber::EnvFilter`.
+    /// A level, or targets with levels: `warn,api=debug`.
     pub filter: String,
     /// Shape of the lines.
     pub format: LogFormat,
@@ -207,8 +207,8 @@ impl Settings {
             });
         set(&mut self.max_connections, read.and_then(|number| u32::try_from(number).ok()));
         let read = reader.read(("--log", "FORECOURT_LOG"), &flags.log, |text| {
-            let parsed = tracing_subscriber::EnvFilter::builder().parse(text);
-            parsed.map_err(|_| "is no log filter; write it like info or warn,api=debug".to_owned())?;
+            crate::telemetry::line_filter(text)
+                .map_err(|()| "is no log filter; write it like info or warn,api=debug".to_owned())?;
             Ok(text.to_owned())
         });
         set(&mut self.log.filter, read);

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
-use tracing::{Event, Subscriber};
-use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, JsonFields, Writer};
+use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, JsonFields, Writer, format};
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::{FmtContext, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
@@ -14,21 +15,49 @@ use tracing_subscriber::{Layer, fmt as lines};
 type Boxed<S> = Box<dyn Layer<S> + Send + Sync>;
 
 /// Lines for people: local time, level, the request they belong to, what happened.
-pub(super) fn pretty<S>(colours: bool) -> Boxed<S>
+pub(super) fn pretty<S>(filter: Targets, colours: bool) -> Boxed<S>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    let layer = lines::layer().with_writer(std::io::stderr).with_ansi(colours).with_target(false);
-    layer.with_timer(Clock).boxed()
+    let shape = format().with_target(false).with_timer(Clock).with_ansi(colours);
+    let layer = lines::layer().with_writer(std::io::stderr).with_ansi(colours);
+    layer.event_format(Sifted { filter, shape }).boxed()
 }
 
 /// One JSON object a line.
-pub(super) fn json<S>() -> Boxed<S>
+pub(super) fn json<S>(filter: Targets) -> Boxed<S>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
     let layer = lines::layer().with_writer(std::io::stderr).with_ansi(false);
-    layer.fmt_fields(JsonFields::new()).event_format(Flat).boxed()
+    layer.fmt_fields(JsonFields::new()).event_format(Sifted { filter, shape: Flat }).boxed()
+}
+
+/// Writes the lines that the filter lets through, in some shape.
+struct Sifted<F> {
+    filter: Targets,
+    shape: F,
+}
+
+impl<S, N, F> FormatEvent<S, N> for Sifted<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let metadata: &Metadata<'_> = event.metadata();
+        if self.filter.would_enable(metadata.target(), metadata.level()) {
+            self.shape.format_event(context, writer, event)
+        } else {
+            Ok(())
+        }
+    }
 }
 
 struct Clock;
@@ -43,10 +72,14 @@ impl FormatTime for Clock {
 /// id and tenant stand at the top level of every line that belongs to it, and a log search needs no nesting.
 struct Flat;
 
+/// Fields that speak to a trace collector only.
+fn for_traces_only(name: &str) -> bool {
+    name.starts_with("otel.")
+}
+
 impl<S> FormatEvent<S, JsonFields> for Flat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
-    JsonFields: for<'w> FormatFields<'w>,
 {
     fn format_event(
         &self,
@@ -70,15 +103,18 @@ where
             }
         }
         event.record(&mut Fields(&mut line));
-        let metadata = event.metadata();
-        let time = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, true);
-        // Events of the `log` crate carry their origin in fields of their own.
-        let origin = line.remove("log.target").unwrap_or_else(|| metadata.target().into());
         line.retain(|name, _| {
-            !name.starts_with("log.") && !["time", "level", "target"].contains(&name.as_str())
+            !for_traces_only(name) && !["time", "level", "target"].contains(&name.as_str())
         });
+        let metadata = event.metadata();
         // What every line has comes first, for those who read the raw text.
-        write!(writer, r#"{{"time":"{time}","level":"{}","target":{origin}"#, metadata.level())?;
+        write!(
+            writer,
+            r#"{{"time":"{}","level":"{}","target":{}"#,
+            chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Micros, true),
+            metadata.level(),
+            Value::from(metadata.target()),
+        )?;
         for (name, value) in &line {
             write!(writer, ",{}:{value}", Value::from(name.as_str()))?;
         }

@@ -10,9 +10,7 @@ use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
 use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
 use tracing::Subscriber;
-use tracing::level_filters::LevelFilter;
 use tracing_opentelemetry::OpenTelemetryLayer;
-use tracing_subscriber::filter::Targets;
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::failure::{Failure, UNUSABLE, chain};
@@ -86,15 +84,6 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
     tracing_opentelemetry::layer().with_tracer(provider.tracer("forecourt"))
-}
-
-/// What goes into traces, whatever is logged: our own spans down to the SQL statement, and nothing of the exporter's
-/// own requests, which would breed new traces for ever.
-pub(super) fn filter() -> Targets {
-    Targets::new().with_default(LevelFilter::OFF).with_targets(
-        ["api", "dealer", "store", "server", "inventory", "contract"]
-            .map(|target| (target, LevelFilter::DEBUG)),
-    )
 }
 
 /// The trace that a span belongs to, if traces are on.
