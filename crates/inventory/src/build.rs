@@ -13,7 +13,7 @@ use crate::find::Gone;
 use crate::hash::Seed;
 use crate::keys::KeyIndex;
 use crate::lines::{Lines, LinesBuilder};
-use crate::terms::{Multi, Source, Terms};
+use crate::terms::{Field, Multi, Source, Terms};
 use crate::text;
 use crate::unit::Unit;
 use crate::{Columns, Removed, Snapshot};
@@ -36,10 +36,14 @@ impl Snapshot {
             same
         });
         let rows = listings.len();
-        let columns = columns(&listings);
-        let terms = Terms::build(rows, &source(&listings));
+        let source = source(&listings);
+        let terms = Terms::build(rows, &source);
+        let columns = columns(&listings, &source);
         let names = names(&listings);
-        let units: Box<[Unit]> = listings.into_iter().map(Unit::new).collect();
+        drop(source);
+        let mut text = String::new();
+        // Each unit goes as soon as its documents are taken over, so that the lot is not in memory twice.
+        let units: Box<[Unit]> = listings.into_iter().map(|unit| Unit::new(&unit, &mut text)).collect();
 
         let unit = |row: u32| units.get(row as usize);
         let numbered = || (0_u32..).zip(&units);
@@ -67,21 +71,21 @@ impl Snapshot {
             weight: 0,
         };
         snapshot.facets = facets::count(&snapshot, &Bits::full(rows), rows).into();
-        snapshot.weight = snapshot.weigh();
+        snapshot.weight = snapshot.parts().iter().map(|part| part.1).sum();
         snapshot
     }
 }
 
-fn columns(listings: &[Listing]) -> Columns {
-    fn each<'l, T>(listings: &'l [Listing], value: impl Fn(&'l Listing) -> Option<T>) -> Vec<Option<T>> {
+fn columns(listings: &[Listing], source: &Source) -> Columns {
+    fn each<T>(listings: &[Listing], value: impl Fn(&Listing) -> Option<T>) -> Vec<Option<T>> {
         listings.iter().map(value).collect()
     }
-    let folded = |value: fn(&Listing) -> Option<&String>| {
-        // Equal folded texts must be equal keys; the dictionary's codes are that, and cheaper to sort.
-        let dictionary = Dictionary::of_texts(listings.iter().map(|unit| value(unit).map(String::as_str)));
+    // The codes of a dictionary are in folded order and equal where the folded texts are.
+    let folded = |dictionary: &Dictionary| {
         let keys: Vec<_> = dictionary.codes.iter().map(|code| (*code != NONE).then_some(*code)).collect();
         Column::sorted(&keys)
     };
+    let stocks = Dictionary::of_texts(listings.iter().map(|unit| unit.stock.as_deref()));
     Columns {
         price: Column::whole(&each(listings, |unit| unit.price)),
         list_price: Column::sorted(&each(listings, |unit| unit.list_price)),
@@ -90,9 +94,9 @@ fn columns(listings: &[Listing]) -> Columns {
         year: Column::whole(&each(listings, |unit| unit.year.map(i64::from))),
         displacement: Column::whole(&each(listings, |unit| unit.displacement_cc)),
         electric_range: Column::real(&each(listings, |unit| unit.electric_range_mi)),
-        make: folded(|unit| unit.make.as_ref()),
-        model: folded(|unit| unit.model.as_ref()),
-        stock: folded(|unit| unit.stock.as_ref()),
+        make: folded(source.dictionary(Field::Make)),
+        model: folded(source.dictionary(Field::Model)),
+        stock: folded(&stocks),
         updated_at: Column::sorted(&each(listings, |unit| Some(unit.updated_at))),
     }
 }
@@ -143,15 +147,22 @@ fn features(listings: &[Listing]) -> Multi {
         for value in &mut list {
             *value = codes.get(*value as usize).copied().unwrap_or(NONE);
         }
-        add_list(&mut multi, list);
+        list.sort_unstable();
+        list.dedup();
+        multi.rows.push(count(multi.ends.len()));
+        multi.values.append(&mut list);
+        multi.ends.push(count(multi.values.len()));
     }
     multi
 }
 
 /// The words of the descriptions. A text that many units share, as new cars do, is read once.
 fn words(listings: &[Listing]) -> Multi {
-    let mut known: HashMap<&str, u32, Seed> = HashMap::with_hasher(Seed::random());
+    let described = listings.iter().filter(|unit| unit.description.is_some()).count();
+    let mut known: HashMap<&str, u32, Seed> = HashMap::with_capacity_and_hasher(described, Seed::random());
     let mut vocabulary: HashMap<Box<[u8]>, u32, Seed> = HashMap::with_hasher(Seed::random());
+    // For each word the last list it was put on.
+    let mut last: Vec<u32> = Vec::new();
     let mut multi = Multi { texts: Vec::new(), values: Vec::new(), ends: Vec::new(), rows: Vec::new() };
     for unit in listings {
         let Some(description) = unit.description.as_deref() else {
@@ -162,28 +173,25 @@ fn words(listings: &[Listing]) -> Multi {
             multi.rows.push(*list);
             continue;
         }
-        let mut list = Vec::new();
+        let list = count(multi.ends.len());
         text::each_word(&fold(description), |word| {
             let value = vocabulary.get(word).copied().unwrap_or_else(|| {
                 let value = count(multi.texts.len());
                 vocabulary.insert(word.into(), value);
                 multi.texts.push(word.into());
+                last.push(NONE);
                 value
             });
-            list.push(value);
+            if let Some(last) = last.get_mut(value as usize).filter(|last| **last != list) {
+                *last = list;
+                multi.values.push(value);
+            }
         });
-        known.insert(description, count(multi.ends.len()));
-        add_list(&mut multi, list);
+        known.insert(description, list);
+        multi.rows.push(list);
+        multi.ends.push(count(multi.values.len()));
     }
     multi
-}
-
-fn add_list(multi: &mut Multi, mut list: Vec<u32>) {
-    list.sort_unstable();
-    list.dedup();
-    multi.rows.push(count(multi.ends.len()));
-    multi.values.append(&mut list);
-    multi.ends.push(count(multi.values.len()));
 }
 
 /// VIN and stock number of every unit, folded: what free text finds besides the terms.

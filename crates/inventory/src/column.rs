@@ -48,14 +48,14 @@ struct Steps {
 
 impl Column {
     /// A field that is only sorted by.
-    pub(crate) fn sorted<T: Ord>(keys: &[Option<T>]) -> Column {
+    pub(crate) fn sorted<T: Ord + Copy>(keys: &[Option<T>]) -> Column {
         Self::rank(keys).0
     }
 
     /// A whole-number field that is bounded and whose extremes are told.
     pub(crate) fn whole(keys: &[Option<i64>]) -> Column {
         let (mut column, values) = Self::rank(keys);
-        column.values = Values::Whole(values.into_iter().copied().collect());
+        column.values = Values::Whole(values.into());
         column.steps = Steps::build(&column);
         column
     }
@@ -73,16 +73,16 @@ impl Column {
         clippy::cast_possible_truncation,
         reason = "row numbers are below 2^32, Snapshot::build sees to it"
     )]
-    fn rank<T: Ord>(keys: &[Option<T>]) -> (Column, Vec<&T>) {
-        let mut keyed: Vec<(&T, u32)> =
-            keys.iter().enumerate().filter_map(|(row, key)| Some((key.as_ref()?, row as u32))).collect();
+    fn rank<T: Ord + Copy>(keys: &[Option<T>]) -> (Column, Vec<T>) {
+        let mut keyed: Vec<(T, u32)> =
+            keys.iter().enumerate().filter_map(|(row, key)| Some(((*key)?, row as u32))).collect();
         keyed.sort_unstable();
-        let mut values: Vec<&T> = Vec::new();
+        let mut values: Vec<T> = Vec::new();
         let mut codes = vec![u32::MAX; keys.len()];
         let mut has = Bits::empty(keys.len());
         for (key, row) in &keyed {
             if values.last() != Some(key) {
-                values.push(key);
+                values.push(*key);
             }
             if let Some(code) = codes.get_mut(*row as usize) {
                 *code = values.len() as u32 - 1;

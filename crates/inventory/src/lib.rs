@@ -7,6 +7,7 @@
 
 mod bitset;
 mod build;
+mod coded;
 mod column;
 pub mod cursor;
 mod dictionary;
@@ -109,10 +110,10 @@ impl Snapshot {
         self.ids.first(vehicle_id, |row| self.units.get(row as usize).map(Unit::vehicle_id))
     }
 
-    fn weigh(&self) -> usize {
-        let units: usize = self.units.iter().map(|unit| size_of::<Unit>() + unit.weight()).sum();
+    /// Where the bytes go; the sum is [`Snapshot::weight`].
+    pub fn parts(&self) -> [(&'static str, usize); 9] {
         let columns = &self.columns;
-        let columns: usize = [
+        let columns = [
             &columns.price,
             &columns.list_price,
             &columns.msrp,
@@ -124,19 +125,21 @@ impl Snapshot {
             &columns.model,
             &columns.stock,
             &columns.updated_at,
+        ];
+        let documents = self.documents();
+        let units: usize = self.units.iter().map(|unit| size_of::<Unit>() + unit.weight()).sum();
+        let (cells, sets, texts) = self.terms.weights();
+        [
+            ("documents", documents),
+            ("units", units - documents),
+            ("cells", cells),
+            ("sets", sets),
+            ("texts", texts),
+            ("columns", columns.into_iter().map(Column::weight).sum()),
+            ("names", self.names.weight()),
+            ("keys", self.ids.weight() + self.vins.weight() + self.stocks.weight() + self.gone.weight()),
+            ("rest", size_of::<Snapshot>() + self.facets.len()),
         ]
-        .into_iter()
-        .map(Column::weight)
-        .sum();
-        let keys = self.ids.weight() + self.vins.weight() + self.stocks.weight();
-        size_of::<Snapshot>()
-            + units
-            + columns
-            + keys
-            + self.terms.weight()
-            + self.names.weight()
-            + self.gone.weight()
-            + self.facets.len()
     }
 }
 

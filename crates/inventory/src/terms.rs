@@ -91,6 +91,14 @@ pub(crate) struct Multi {
     pub(crate) rows: Vec<u32>,
 }
 
+impl Source {
+    /// A faceted field.
+    pub(crate) fn dictionary(&self, field: Field) -> &Dictionary {
+        let [first, ..] = &self.faceted;
+        self.faceted.get(field as usize).unwrap_or(first)
+    }
+}
+
 impl Multi {
     fn each(&self, mut visit: impl FnMut(u32, u32)) {
         for (row, list) in (0_u32..).zip(&self.rows) {
@@ -173,7 +181,8 @@ impl Terms {
         told.bytes = bytes.into();
         told.ends = ends.into();
 
-        let sets = Sets::build(rows, lines.len(), &Belongs { starts: &starts, source });
+        let words = starts.get(Field::Words as usize).copied().unwrap_or(0) as usize;
+        let sets = Sets::build(rows, lines.len(), words, &Belongs { starts: &starts, source });
         let mut terms = Terms {
             cells: Cells::build(rows, &starts, source),
             starts,
@@ -250,13 +259,14 @@ impl Terms {
         self.told.bytes.get(start.unwrap_or(0) as usize..end).unwrap_or_default()
     }
 
-    /// Bytes on the heap.
-    pub(crate) fn weight(&self) -> usize {
+    /// Bytes on the heap: of the cells, the sets, the texts.
+    pub(crate) fn weights(&self) -> (usize, usize, usize) {
         let cells = match &self.cells {
             Cells::Narrow(all) => size_of_val::<[_]>(all),
             Cells::Wide(all) => size_of_val::<[_]>(all),
         };
-        cells + self.lines.weight() + self.sets.weight() + self.told.bytes.len() + self.told.ends.len() * 4
+        let texts = self.lines.weight() + self.told.bytes.len() + self.told.ends.len() * 4;
+        (cells, self.sets.weight(), texts)
     }
 }
 

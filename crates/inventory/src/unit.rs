@@ -47,16 +47,17 @@ fn offset(bytes: usize) -> u32 {
 }
 
 impl Unit {
-    /// Takes over the documents of a unit.
-    pub(crate) fn new(unit: contract::Listing) -> Unit {
-        let mut text = unit.listing;
+    /// Takes over the documents of a unit. `text` is room to work in, the same for all units of a lot.
+    pub(crate) fn new(unit: &contract::Listing, text: &mut String) -> Unit {
+        text.clear();
+        text.push_str(&unit.listing);
         let listing_end = offset(text.len());
         text.push_str(unit.detail.as_deref().unwrap_or_default());
         let detail_end = offset(text.len());
-        let vehicle_id = Span::place(&mut text, Some(&unit.vehicle_id));
-        let vin = Span::place(&mut text, unit.vin.as_deref());
-        let stock = Span::place(&mut text, unit.stock.as_deref());
-        Unit { text: text.into(), listing_end, detail_end, vehicle_id, vin, stock }
+        let vehicle_id = Span::place(text, Some(&unit.vehicle_id));
+        let vin = Span::place(text, unit.vin.as_deref());
+        let stock = Span::place(text, unit.stock.as_deref());
+        Unit { text: text.as_str().into(), listing_end, detail_end, vehicle_id, vin, stock }
     }
 
     /// The document of search results.
