@@ -13,6 +13,9 @@ use super::{Options, StartError, read_lossy};
 /// Oldest major version that is used.
 const OLDEST: u32 = 15;
 
+/// Name of a copied installation, before its version.
+const COPY: &str = "postgresql-";
+
 /// Server programs that the account can run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Binaries {
@@ -59,7 +62,9 @@ pub(crate) fn choose(options: &Options, place: &Place, account: &Account) -> Res
         };
     }
 
-    let candidates = candidates(&options.roots);
+    let mut candidates = candidates(&options.roots);
+    // Copies that an earlier start made, in case the original is gone.
+    candidates.extend(versioned(place.root(), COPY, "bin"));
     let mut found = BTreeSet::new();
     for dir in &candidates {
         if let Some(binaries) = usable(dir, place, account) {
@@ -173,7 +178,7 @@ fn version(dir: &Path, account: &Account) -> Option<String> {
 
 /// A copy of an installation in a folder that the account can enter; made once a version.
 fn copied(bin: &Path, version: &str, place: &Place, account: &Account) -> std::io::Result<PathBuf> {
-    let name = format!("postgresql-{version}");
+    let name = format!("{COPY}{version}");
     let target = place.root().join(&name);
     if !target.join("bin/postgres").exists() {
         let from = bin.parent().unwrap_or(bin);

@@ -38,7 +38,7 @@ pub(crate) fn ensure(
         .arg("--pgdata")
         .arg(&making)
         .args(["--username=postgres", "--encoding=UTF8", "--no-locale", "--auth-local=trust"])
-        .args(["--auth-host=reject", "--no-instructions"])
+        .args(["--auth-host=reject", "--data-checksums", "--no-instructions"])
         .current_dir(place.root())
         .stdout(Stdio::from(output))
         .stderr(Stdio::from(errors));
