@@ -7,11 +7,13 @@ mod cluster;
 mod json_rpc;
 mod platform;
 mod process;
+mod wire;
 
-pub use cluster::{Cluster, cluster};
+pub use cluster::{Cluster, OwnServer, cluster, superuser};
 pub use json_rpc::{Asking, EXTENSION, aap_error, data_of, request_body};
 pub use platform::{Options, Platform};
 pub use process::{Process, binary, scratch};
+pub use wire::{Reply, Wire};
 
 use serde_json::{Value, json};
 
