@@ -48,11 +48,14 @@ soak: ## the randomised tests, SOAK times as long (make soak SOAK=50); hours are
 	@FORECOURT_SOAK=$(SOAK) CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true scripts/bootstrap rust postgres -- \
 		cargo test $(LOCKED) --workspace --release --target-dir $(target)/soak
 
+# Bare addresses stand in the comments of flags, which are the text of --help; links to private items lead
+# somewhere here, where private items are documented as well.
 .PHONY: lint
 lint: ## formatting, clippy, documentation, licences, crate directions, checked queries
 	@scripts/bootstrap rust crates postgres
 	@$(cargo) fmt --all --check
 	@$(cargo) clippy $(LOCKED) --workspace --all-targets -- -D warnings
-	@RUSTDOCFLAGS='-D warnings' $(cargo) doc $(LOCKED) --quiet --workspace --no-deps
+	@RUSTDOCFLAGS='-D warnings -A rustdoc::bare_urls -A rustdoc::private_intra_doc_links' \
+		$(cargo) doc $(LOCKED) --quiet --workspace --no-deps --document-private-items
 	@$(cargo) xtask check
 	@scripts/bootstrap rust postgres -- cargo xtask prepare --check

@@ -89,7 +89,7 @@ impl ApiState {
     }
 }
 
-/// Mounts everything. Wrap the `App` in [`observe`] and [`cors`] as well.
+/// Mounts everything. Wrap the `App` in [`observe()`] and [`cors`] as well.
 pub fn configure(config: &mut web::ServiceConfig, state: ApiState) {
     config.app_data(web::Data::new(state)).default_service(web::to(address::serve));
 }
