@@ -7,13 +7,13 @@ use contract::text::fold;
 
 use crate::bitset::Bits;
 use crate::column::Column;
-use crate::dictionary::{Dictionary, NONE, Spellings};
+use crate::dictionary::{Dictionary, NONE, Reading, Spellings};
 use crate::facets;
 use crate::find::Gone;
 use crate::hash::Seed;
 use crate::keys::KeyIndex;
 use crate::lines::{Lines, LinesBuilder};
-use crate::terms::{Field, Multi, Source, Terms};
+use crate::terms::{FACETED, Field, Multi, Source, Terms};
 use crate::text;
 use crate::unit::Unit;
 use crate::{Columns, Removed, Snapshot};
@@ -77,15 +77,11 @@ impl Snapshot {
 }
 
 fn columns(listings: &[Listing], source: &Source) -> Columns {
-    fn each<T>(listings: &[Listing], value: impl Fn(&Listing) -> Option<T>) -> Vec<Option<T>> {
-        listings.iter().map(value).collect()
-    }
     // The codes of a dictionary are in folded order and equal where the folded texts are.
     let folded = |dictionary: &Dictionary| {
         let keys: Vec<_> = dictionary.codes.iter().map(|code| (*code != NONE).then_some(*code)).collect();
         Column::sorted(&keys)
     };
-    let stocks = Dictionary::of_texts(listings.iter().map(|unit| unit.stock.as_deref()));
     Columns {
         price: Column::whole(&each(listings, |unit| unit.price)),
         list_price: Column::sorted(&each(listings, |unit| unit.list_price)),
@@ -96,61 +92,76 @@ fn columns(listings: &[Listing], source: &Source) -> Columns {
         electric_range: Column::real(&each(listings, |unit| unit.electric_range_mi)),
         make: folded(source.dictionary(Field::Make)),
         model: folded(source.dictionary(Field::Model)),
-        stock: folded(&stocks),
+        stock: folded(&source.stock),
         updated_at: Column::sorted(&each(listings, |unit| Some(unit.updated_at))),
     }
 }
 
 fn source(listings: &[Listing]) -> Source {
-    let texts = |value: fn(&Listing) -> Option<&str>| Dictionary::of_texts(listings.iter().map(value));
-    let years: Vec<_> = listings.iter().map(|unit| unit.year.map(i64::from)).collect();
-    Source {
+    let reading = || Reading::new(listings.len());
+    let mut faceted: [_; FACETED] = std::array::from_fn(|_| reading());
+    let (mut engine, mut stock) = (reading(), reading());
+    // One unit after the other: its texts lie together in memory, those of a field do not.
+    for unit in listings {
         // In the order of `Field`.
-        faceted: [
-            texts(|unit| Some(&unit.status)),
-            texts(|unit| unit.condition.as_deref()),
-            texts(|unit| Some(&unit.vehicle_type)),
-            texts(|unit| unit.rooftop.as_deref()),
-            texts(|unit| unit.charge_port.as_deref()),
-            texts(|unit| unit.dc_fast_charge.map(|fast| if fast { "true" } else { "false" })),
-            texts(|unit| unit.make.as_deref()),
-            texts(|unit| unit.model.as_deref()),
-            texts(|unit| unit.trim.as_deref()),
-            Dictionary::of_numbers(&years),
-            texts(|unit| unit.body.as_deref()),
-            texts(|unit| unit.fuel.as_deref()),
-            texts(|unit| unit.driveline.as_deref()),
-            texts(|unit| unit.transmission.as_deref()),
-            texts(|unit| unit.exterior_color.as_deref()),
-            texts(|unit| unit.interior_color.as_deref()),
-        ],
-        features: features(listings),
-        engine: texts(|unit| unit.engine.as_deref()),
-        words: words(listings),
+        let texts = [
+            Some(unit.status.as_str()),
+            unit.condition.as_deref(),
+            Some(unit.vehicle_type.as_str()),
+            unit.rooftop.as_deref(),
+            unit.charge_port.as_deref(),
+            unit.dc_fast_charge.map(|fast| if fast { "true" } else { "false" }),
+            unit.make.as_deref(),
+            unit.model.as_deref(),
+            unit.trim.as_deref(),
+            // Numbers have an order of their own.
+            None,
+            unit.body.as_deref(),
+            unit.fuel.as_deref(),
+            unit.driveline.as_deref(),
+            unit.transmission.as_deref(),
+            unit.exterior_color.as_deref(),
+            unit.interior_color.as_deref(),
+        ];
+        faceted.iter_mut().zip(texts).for_each(|(field, text)| field.push(text));
+        engine.push(unit.engine.as_deref());
+        stock.push(unit.stock.as_deref());
     }
+    let mut faceted = faceted.map(Reading::finish);
+    if let Some(years) = faceted.get_mut(Field::Year as usize) {
+        *years = Dictionary::of_numbers(&each(listings, |unit| unit.year.map(i64::from)));
+    }
+    Source {
+        faceted,
+        features: features(listings),
+        engine: engine.finish(),
+        words: words(listings),
+        stock: stock.finish(),
+    }
+}
+
+fn each<T>(listings: &[Listing], value: impl Fn(&Listing) -> Option<T>) -> Vec<Option<T>> {
+    listings.iter().map(value).collect()
 }
 
 fn features(listings: &[Listing]) -> Multi {
     let mut spellings = Spellings::new();
-    let lists: Vec<Vec<u32>> = listings
-        .iter()
-        .map(|unit| unit.features.iter().map(|feature| spellings.note(feature)).collect())
-        .collect();
+    let numbers: Vec<u32> =
+        listings.iter().flat_map(|unit| &unit.features).map(|feature| spellings.note(feature)).collect();
     let (terms, codes) = spellings.terms();
+    let mut numbers = numbers.iter().map(|number| codes.get(*number as usize).copied().unwrap_or(NONE));
     let mut multi = Multi {
         texts: terms.into_iter().map(|term| term.folded.into_bytes().into()).collect(),
-        values: Vec::new(),
-        ends: Vec::with_capacity(listings.len()),
-        rows: Vec::with_capacity(listings.len()),
+        ..Multi::default()
     };
-    for mut list in lists {
-        for value in &mut list {
-            *value = codes.get(*value as usize).copied().unwrap_or(NONE);
-        }
+    let mut list = Vec::new();
+    for unit in listings {
+        list.clear();
+        list.extend(numbers.by_ref().take(unit.features.len()));
         list.sort_unstable();
         list.dedup();
+        multi.values.extend_from_slice(&list);
         multi.rows.push(count(multi.ends.len()));
-        multi.values.append(&mut list);
         multi.ends.push(count(multi.values.len()));
     }
     multi
@@ -160,10 +171,10 @@ fn features(listings: &[Listing]) -> Multi {
 fn words(listings: &[Listing]) -> Multi {
     let described = listings.iter().filter(|unit| unit.description.is_some()).count();
     let mut known: HashMap<&str, u32, Seed> = HashMap::with_capacity_and_hasher(described, Seed::random());
-    let mut vocabulary: HashMap<Box<[u8]>, u32, Seed> = HashMap::with_hasher(Seed::random());
+    let mut vocabulary = Vocabulary::default();
+    let mut multi = Multi::default();
     // For each word the last list it was put on.
     let mut last: Vec<u32> = Vec::new();
-    let mut multi = Multi { texts: Vec::new(), values: Vec::new(), ends: Vec::new(), rows: Vec::new() };
     for unit in listings {
         let Some(description) = unit.description.as_deref() else {
             multi.rows.push(NONE);
@@ -175,12 +186,10 @@ fn words(listings: &[Listing]) -> Multi {
         }
         let list = count(multi.ends.len());
         text::each_word(&fold(description), |word| {
-            let value = vocabulary.get(word).copied().unwrap_or_else(|| {
-                let value = count(multi.texts.len());
-                vocabulary.insert(word.into(), value);
+            let value = vocabulary.number(word, || {
                 multi.texts.push(word.into());
                 last.push(NONE);
-                value
+                count(multi.texts.len() - 1)
             });
             if let Some(last) = last.get_mut(value as usize).filter(|last| **last != list) {
                 *last = list;
@@ -194,6 +203,38 @@ fn words(listings: &[Listing]) -> Multi {
     multi
 }
 
+/// Numbers for words. Nearly all words have at most fifteen bytes; those are compared where they lie in the table.
+struct Vocabulary {
+    short: HashMap<u128, u32, Seed>,
+    long: HashMap<Box<[u8]>, u32, Seed>,
+}
+
+impl Default for Vocabulary {
+    fn default() -> Self {
+        let seed = Seed::random();
+        Vocabulary { short: HashMap::with_hasher(seed), long: HashMap::with_hasher(seed) }
+    }
+}
+
+impl Vocabulary {
+    /// The number of a word; of a new one, the one that `new` gives.
+    #[inline]
+    fn number(&mut self, word: &[u8], new: impl FnOnce() -> u32) -> u32 {
+        let mut bytes = [0; 15];
+        if let (Some(place), Ok(length)) = (bytes.get_mut(..word.len()), u8::try_from(word.len())) {
+            place.copy_from_slice(word);
+            // The length keeps words apart that differ only by zero bytes at the end.
+            let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = bytes;
+            let key = u128::from_le_bytes([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, length]);
+            return *self.short.entry(key).or_insert_with(new);
+        }
+        match self.long.get(word) {
+            Some(number) => *number,
+            None => *self.long.entry(word.into()).or_insert_with(new),
+        }
+    }
+}
+
 /// VIN and stock number of every unit, folded: what free text finds besides the terms.
 fn names(listings: &[Listing]) -> Lines {
     let mut lines = LinesBuilder::default();
@@ -202,7 +243,8 @@ fn names(listings: &[Listing]) -> Lines {
         let stock = unit.stock.as_deref().map(fold).unwrap_or_default();
         lines.push([vin.as_bytes(), stock.as_bytes()]);
     }
-    lines.build()
+    // A group of VINs has many more different runs than one of words.
+    lines.build(4096)
 }
 
 fn count(items: usize) -> u32 {

@@ -18,10 +18,33 @@ const STEPS_FROM: usize = 1024;
 pub(crate) enum Values {
     /// Only the order matters.
     Unknown,
-    /// Whole numbers, ascending.
-    Whole(Box<[i64]>),
+    /// Whole numbers, ascending, as what they are above the smallest: mostly half or a quarter of their size.
+    Whole { least: i64, above: Packed },
+    /// Whole numbers too far apart for that.
+    Wide(Box<[i64]>),
     /// Numbers that may have a fraction, ascending.
     Real(Box<[f64]>),
+}
+
+impl Values {
+    fn of_whole(values: Vec<i64>) -> Values {
+        let least = values.first().copied().unwrap_or(0);
+        let above: Option<Vec<u32>> =
+            values.iter().map(|v| v.checked_sub(least).and_then(|above| u32::try_from(above).ok())).collect();
+        match above {
+            Some(above) => Values::Whole { least, above: Packed::pack(&above) },
+            None => Values::Wide(values.into()),
+        }
+    }
+
+    /// How many values satisfy `low`, which holds for those up to some value and for none after it.
+    fn count(&self, low: impl Fn(i64) -> bool) -> usize {
+        match self {
+            Values::Whole { least, above } => above.partition(0..above.len(), |v| low(least + i64::from(v))),
+            Values::Wide(all) => all.partition_point(|v| low(*v)),
+            Values::Unknown | Values::Real(_) => 0,
+        }
+    }
 }
 
 /// One field.
@@ -55,7 +78,7 @@ impl Column {
     /// A whole-number field that is bounded and whose extremes are told.
     pub(crate) fn whole(keys: &[Option<i64>]) -> Column {
         let (mut column, values) = Self::rank(keys);
-        column.values = Values::Whole(values.into());
+        column.values = Values::of_whole(values);
         column.steps = Steps::build(&column);
         column
     }
@@ -133,27 +156,30 @@ impl Column {
     pub(crate) fn spelled(&self, code: u32) -> Option<String> {
         match &self.values {
             Values::Unknown => None,
-            Values::Whole(all) => all.get(code as usize).map(i64::to_string),
+            Values::Whole { least, above } => {
+                above.get(code as usize).map(|v| (least + i64::from(v)).to_string())
+            }
+            Values::Wide(all) => all.get(code as usize).map(i64::to_string),
             Values::Real(all) => all.get(code as usize).map(|v| spell(*v)),
         }
     }
 
     /// The codes of the values within inclusive bounds.
     pub(crate) fn between(&self, low: Option<i64>, high: Option<i64>) -> Range<u32> {
+        let all = self.card as usize;
         let (start, end) = match &self.values {
-            Values::Unknown => (0, 0),
-            Values::Whole(all) => (
-                low.map_or(0, |low| all.partition_point(|v| *v < low)),
-                high.map_or(all.len(), |high| all.partition_point(|v| *v <= high)),
-            ),
             // Compared as whole numbers, since a bound may be beyond what a float can tell apart.
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "float casts saturate, which keeps the order"
             )]
-            Values::Real(all) => (
-                low.map_or(0, |low| all.partition_point(|v| (v.floor() as i128) < i128::from(low))),
-                high.map_or(all.len(), |high| all.partition_point(|v| v.ceil() as i128 <= i128::from(high))),
+            Values::Real(values) => (
+                low.map_or(0, |low| values.partition_point(|v| (v.floor() as i128) < i128::from(low))),
+                high.map_or(all, |high| values.partition_point(|v| v.ceil() as i128 <= i128::from(high))),
+            ),
+            values => (
+                low.map_or(0, |low| values.count(|v| v < low)),
+                high.map_or(all, |high| values.count(|v| v <= high)),
             ),
         };
         u32::try_from(start).unwrap_or(u32::MAX)..u32::try_from(end).unwrap_or(u32::MAX)
@@ -296,7 +322,8 @@ impl Column {
     pub(crate) fn weight(&self) -> usize {
         let values = match &self.values {
             Values::Unknown => 0,
-            Values::Whole(all) => all.len() * 8,
+            Values::Whole { above, .. } => above.weight(),
+            Values::Wide(all) => all.len() * 8,
             Values::Real(all) => all.len() * 8,
         };
         let steps = self.steps.as_ref().map_or(0, |steps| steps.bits.len() * self.has.weight());

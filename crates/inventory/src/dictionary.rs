@@ -74,18 +74,36 @@ impl<'t> Spellings<'t> {
     }
 }
 
-impl Dictionary {
-    /// A text field.
-    pub(crate) fn of_texts<'t>(rows: impl Iterator<Item = Option<&'t str>>) -> Dictionary {
-        let mut spellings = Spellings::new();
-        let mut codes: Vec<u32> = rows.map(|row| row.map_or(NONE, |text| spellings.note(text))).collect();
-        let (terms, of_spelling) = spellings.terms();
+/// A text field that is being read.
+#[derive(Debug)]
+pub(crate) struct Reading<'t> {
+    spellings: Spellings<'t>,
+    numbers: Vec<u32>,
+}
+
+impl<'t> Reading<'t> {
+    pub(crate) fn new(rows: usize) -> Reading<'t> {
+        Reading { spellings: Spellings::new(), numbers: Vec::with_capacity(rows) }
+    }
+
+    /// The value of the next row.
+    pub(crate) fn push(&mut self, text: Option<&'t str>) {
+        let number = text.map_or(NONE, |text| self.spellings.note(text));
+        self.numbers.push(number);
+    }
+
+    /// All rows have been read.
+    pub(crate) fn finish(self) -> Dictionary {
+        let (terms, of_spelling) = self.spellings.terms();
+        let mut codes = self.numbers;
         for code in &mut codes {
             *code = of_spelling.get(*code as usize).copied().unwrap_or(NONE);
         }
         Dictionary { terms, codes }
     }
+}
 
+impl Dictionary {
     /// A field of whole numbers; in numerical order.
     pub(crate) fn of_numbers(rows: &[Option<i64>]) -> Dictionary {
         let mut values: Vec<i64> = rows.iter().copied().flatten().collect();
@@ -106,7 +124,9 @@ mod tests {
     #[test]
     fn spellings_of_one_value_are_one_term_told_as_most_units_tell_it() {
         let rows = ["AWD", "awd", " Awd", "awd", "FWD", "", "  ", "AWD"].map(Some);
-        let dictionary = Dictionary::of_texts(rows.into_iter().chain([None]));
+        let mut reading = Reading::new(rows.len() + 1);
+        rows.into_iter().chain([None]).for_each(|text| reading.push(text));
+        let dictionary = reading.finish();
         let told: Vec<_> = dictionary.terms.iter().map(|t| (t.folded.as_str(), t.shown.as_str())).collect();
         assert_eq!(told, [("", ""), ("awd", "AWD"), ("fwd", "FWD")]);
         assert_eq!(dictionary.codes, [1, 1, 1, 1, 2, 0, 0, 1, NONE]);

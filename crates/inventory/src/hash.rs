@@ -40,13 +40,30 @@ impl Mix {
 impl Hasher for Mix {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        let (words, rest) = bytes.as_chunks::<8>();
-        for word in words {
-            self.add(u64::from_le_bytes(*word));
+        let length = (bytes.len() as u64) << 56;
+        if let Some(last) = bytes.last_chunk::<8>() {
+            let (words, rest) = bytes.as_chunks::<8>();
+            for word in words {
+                self.add(u64::from_le_bytes(*word));
+            }
+            // The last eight bytes overlap those before: one load instead of a loop.
+            if !rest.is_empty() {
+                self.add(u64::from_le_bytes(*last) ^ length);
+            }
+        } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            self.add((u64::from(first) | u64::from(last) << 32) ^ length);
+        } else {
+            self.add(bytes.iter().fold(length, |word, byte| word << 8 | u64::from(*byte)) ^ length);
         }
-        if !rest.is_empty() {
-            self.add(rest.iter().fold(1, |word, byte| (word << 8) | u64::from(*byte)));
-        }
+    }
+
+    #[inline]
+    fn write_u128(&mut self, value: u128) {
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are used")]
+        let (low, high) = (value as u64, (value >> 64) as u64);
+        self.add(low);
+        self.add(high);
     }
 
     #[inline]

@@ -9,8 +9,6 @@ use crate::bitset;
 
 /// Lines in a group.
 const GROUP: usize = 64;
-/// Hashed runs that are told apart.
-const GRAMS: usize = 4096;
 /// From this many lines on, reading everything costs more than the table of runs.
 const GRAMS_FROM: usize = 2048;
 /// Ends a line. Neither byte occurs in UTF-8, so no wanted text reaches over it.
@@ -32,6 +30,8 @@ pub(crate) struct Lines {
 /// For every hashed run a bitset of the groups that have it.
 #[derive(Debug)]
 struct Grams {
+    /// Bits of a hash.
+    bits_used: u32,
     words: usize,
     bits: Box<[u64]>,
 }
@@ -61,8 +61,9 @@ impl LinesBuilder {
         self.starts.len()
     }
 
-    /// Makes them searchable.
-    pub(crate) fn build(mut self) -> Lines {
+    /// Makes them searchable. `grams`, a power of two, is how many hashed runs are told apart: more of them pass
+    /// over more groups, and take more room.
+    pub(crate) fn build(mut self, grams: usize) -> Lines {
         self.starts.push(offset(self.bytes.len()));
         let mut alphabet = [0; 4];
         for byte in &self.bytes {
@@ -72,7 +73,7 @@ impl LinesBuilder {
         }
         let mut lines = Lines { bytes: self.bytes.into(), starts: self.starts.into(), alphabet, grams: None };
         if lines.len() >= GRAMS_FROM {
-            lines.grams = Some(Grams::build(&lines));
+            lines.grams = Some(Grams::build(&lines, grams));
         }
         lines
     }
@@ -185,27 +186,28 @@ impl Lines {
 }
 
 impl Grams {
-    fn build(lines: &Lines) -> Grams {
+    fn build(lines: &Lines, grams: usize) -> Grams {
+        let bits_used = grams.ilog2();
         let groups = lines.len().div_ceil(GROUP);
         let words = bitset::words(groups);
-        let mut bits = vec![0_u64; GRAMS * words];
+        let mut bits = vec![0_u64; words << bits_used];
         for group in 0..groups {
             let start = lines.starts.get(group * GROUP).copied().unwrap_or(0) as usize;
             let end =
                 lines.starts.get((group + 1) * GROUP).or(lines.starts.last()).copied().unwrap_or(0) as usize;
             for run in lines.bytes.get(start..end).unwrap_or_default().windows(3) {
-                if let Some(word) = bits.get_mut(gram(run) * words + group / 64) {
+                if let Some(word) = bits.get_mut(gram(run, bits_used) * words + group / 64) {
                     *word |= 1 << (group % 64);
                 }
             }
         }
-        Grams { words, bits: bits.into() }
+        Grams { bits_used, words, bits: bits.into() }
     }
 
     /// The groups that can have the text; `None` if it is too short to tell.
     fn groups(&self, text: &[u8]) -> Option<Vec<u64>> {
         let mut runs = text.windows(3).map(|run| {
-            let start = gram(run) * self.words;
+            let start = gram(run, self.bits_used) * self.words;
             self.bits.get(start..start + self.words).unwrap_or_default()
         });
         let mut groups = runs.next()?.to_vec();
@@ -219,9 +221,9 @@ impl Grams {
 }
 
 #[inline]
-fn gram(run: &[u8]) -> usize {
+fn gram(run: &[u8], bits: u32) -> usize {
     let spelled = run.iter().fold(0_u32, |all, byte| (all << 8) | u32::from(*byte));
-    (spelled.wrapping_mul(0x9e37_79b1) >> 20) as usize
+    (spelled.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize
 }
 
 #[cfg(test)]
@@ -237,7 +239,7 @@ mod tests {
             builder.push([text.as_bytes(), b"tail"]);
         }
         assert_eq!(builder.len(), count);
-        (texts, builder.build())
+        (texts, builder.build(1024))
     }
 
     #[test]

@@ -77,9 +77,12 @@ pub(crate) struct Source {
     pub(crate) features: Multi,
     pub(crate) engine: Dictionary,
     pub(crate) words: Multi,
+    /// No term of the lot: only its order is of use.
+    pub(crate) stock: Dictionary,
 }
 
 /// A field with several values a row.
+#[derive(Debug, Default)]
 pub(crate) struct Multi {
     /// The text of every value.
     pub(crate) texts: Vec<Box<[u8]>>,
@@ -186,7 +189,7 @@ impl Terms {
         let mut terms = Terms {
             cells: Cells::build(rows, &starts, source),
             starts,
-            lines: lines.build(),
+            lines: lines.build(2048),
             sets,
             told,
             costs: [0; FACETED],
