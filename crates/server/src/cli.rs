@@ -9,26 +9,34 @@ use crate::commands::{self, serve::Kind};
 use crate::failure::{Failure, UNUSABLE};
 use crate::settings::{AddressFlags, CommonFlags, Flags, ServingFlags, Settings};
 
+// Lines below 80 columns: what a terminal wraps by itself loses its indentation.
 const EXAMPLES: &str = "\
 Examples:
-  forecourt up --demo                    a platform with three demo dealers on http://127.0.0.1:8080
-  forecourt provision dealers.json       bring dealers in, also while the platform is running
-  forecourt doctor                       what is wrong here, and what to do about it
-  FORECOURT_PUBLIC_ORIGIN=https://dealers.example DATABASE_URL=postgres://… forecourt up
-                                         a platform behind a proxy that speaks TLS
+  forecourt up --demo
+      a platform with three demo dealers on http://127.0.0.1:8080
+  forecourt provision dealers.json
+      bring dealers in, also while the platform is running
+  forecourt doctor
+      what is wrong here, and what to do about it
+  DATABASE_URL=postgres://… forecourt up --public-origin https://dealers.example
+      a platform behind a proxy that speaks TLS, on a database of yours
 
 Where the data is:
-  Everything is in PostgreSQL. With DATABASE_URL it is the one named there. Without, the platform runs one of its
-  own under .data/ (--data-dir): on a unix socket, as an ordinary account, ended together with the platform.
+  In PostgreSQL. With DATABASE_URL it is the one named there. Without, the
+  platform runs one of its own below .data/ (--data-dir): on a unix socket,
+  never as root, and ended together with the platform.
 
 Settings:
-  Every flag has an environment variable, shown in the help of each command; a flag goes first. An empty variable
-  counts as unset. Traces go to OTEL_EXPORTER_OTLP_ENDPOINT (http/protobuf) if that is set. Logs go to standard
-  error, addresses and results to standard output.
+  Every flag has an environment variable, shown in the help of each command;
+  a flag comes first, and an empty variable counts as unset. Traces are sent
+  to OTEL_EXPORTER_OTLP_ENDPOINT (http/protobuf) where that is set. Logs go to
+  standard error, addresses and results to standard output.
 
 Exit status:
-  0  done, or stopped in order      1  failed; standard error says what and what to do
-  2  settings, arguments or a file cannot be used      130  stopped at once by a second Ctrl-C";
+  0    done, or stopped in order
+  1    failed; standard error says what, and what to do
+  2    settings, arguments or a file cannot be used
+  130  stopped at once by a second Ctrl-C";
 
 /// Forecourt: car dealers that AI agents can read and ask, many of them on one platform
 #[derive(Debug, Parser)]

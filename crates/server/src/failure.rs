@@ -58,7 +58,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// The whole chain of an error as one line, each cause after a colon. A cause whose text is already part of what
-/// was said before it is left out, since some libraries repeat their sources.
+/// was said before it is left out, since some libraries repeat their sources; so are the operating system's numbers.
 pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -69,6 +69,11 @@ pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
             text.push_str(&words);
         }
         next = cause.source();
+    }
+    while let Some(start) = text.find(" (os error ")
+        && let Some(length) = text.get(start..).and_then(|rest| rest.find(')'))
+    {
+        text.replace_range(start..=start + length, "");
     }
     text
 }
@@ -115,5 +120,7 @@ mod tests {
             }
         }
         assert_eq!(chain(&Outer(std::io::Error::other("no room"))), "cannot start: no room");
+        let refused = std::io::Error::from_raw_os_error(libc::ECONNREFUSED);
+        assert_eq!(chain(&Outer(refused)), "cannot start: Connection refused");
     }
 }

@@ -108,13 +108,13 @@ pub(crate) async fn load_demo(store: &Store, addresses: &Addresses) -> Result<()
 
 /// A refusal of the database in words for an operator.
 pub(crate) fn explain(database: &Database, error: &store::Error) -> Failure {
-    if let store::Error::RolesMissing { login, sql } = error {
-        let mut failure = Failure::new(format!(
-            "the database login {login} needs the roles of the platform and may not create them"
-        ));
-        failure = failure.advise("let an administrator of the database run this once:");
-        failure.advice.extend(sql.lines().map(|line| format!("  {line}")));
-        return failure;
+    match error {
+        store::Error::RolesMissing { login, sql } => return roles_missing(login, sql),
+        // The login may not take a role, or there is none of that name.
+        _ if matches!(error.sql_state().as_deref(), Some("42501" | "22023")) => {
+            return roles_missing(database.login(), &setup::role_sql(database.login(), database.name()));
+        }
+        _ => {}
     }
     if error.is_broken_connection() {
         return Failure::new(format!("the database does not answer at {database} ({})", chain(error)))
@@ -127,6 +127,15 @@ pub(crate) fn explain(database: &Database, error: &store::Error) -> Failure {
             .advise(format!("make it with: create database {} encoding 'UTF8'", database.name())),
         _ => Failure::new(chain(error)).advise("`forecourt doctor` looks closer"),
     }
+}
+
+fn roles_missing(login: &str, sql: &str) -> Failure {
+    let mut failure = Failure::new(format!(
+        "the database login {login} needs the roles of the platform and may not create or take them"
+    ))
+    .advise("let an administrator of the database run this once:");
+    failure.advice.extend(sql.lines().map(|line| format!("  {line}")));
+    failure
 }
 
 /// `1 migration`, `2 migrations`.

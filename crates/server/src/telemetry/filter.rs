@@ -15,7 +15,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::Context;
 
 /// Libraries that say more than an operator wants; a filter that names them gets them all the same.
-const QUIET: &str = "info,sqlx=warn,actix_server=warn,actix_web=warn,actix_http=warn,h2=warn,hyper=warn,\
+const QUIET: &str = "info,sqlx=warn,sqlx_core=error,actix_server=warn,actix_web=warn,actix_http=warn,h2=warn,hyper=warn,\
                      hyper_util=warn,reqwest=warn,rustls=warn,mio=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
                      opentelemetry-otlp=warn,opentelemetry-http=warn";
 
