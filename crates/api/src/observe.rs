@@ -105,7 +105,8 @@ pub async fn observe(
     }
     span.in_scope(|| {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        if status >= 500 {
+        // A probe that is told "not ready" was answered, not failed.
+        if status >= 500 && response.request().path() != "/readyz" {
             tracing::warn!(status, micros, "request failed");
         } else {
             tracing::debug!(status, micros, outcome = note.outcome, "request answered");

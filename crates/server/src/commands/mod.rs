@@ -12,6 +12,7 @@ use dealer::Addresses;
 use store::setup::{self, WallError};
 use store::{Database, Store};
 use tokio::runtime::Runtime;
+use tracing::Instrument;
 
 use crate::database::{Place, Purpose};
 use crate::failure::{Failure, UNUSABLE, chain, io_reason};
@@ -38,7 +39,8 @@ where
     let telemetry = Telemetry::start(&settings.log)?;
     let place = Place::open(settings, Purpose::Work { command })?;
     let outcome = runtime().and_then(|runtime| {
-        let outcome = runtime.block_on(work(place.database()));
+        let span = tracing::info_span!("command", command);
+        let outcome = runtime.block_on(work(place.database()).instrument(span));
         runtime.shutdown_timeout(std::time::Duration::from_secs(5));
         outcome
     });

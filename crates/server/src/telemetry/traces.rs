@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use opentelemetry::propagation::TextMapCompositePropagator;
-use opentelemetry::trace::{TraceContextExt, TracerProvider};
-use opentelemetry::{KeyValue, global};
+use opentelemetry::trace::{Link, SpanKind, TraceContextExt, TraceId, TraceState, TracerProvider};
+use opentelemetry::{Context, KeyValue, global};
 use opentelemetry_otlp::{SpanExporter, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
-use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
+use opentelemetry_sdk::trace::{
+    Sampler, SamplingDecision, SamplingResult, SdkTracerProvider, ShouldSample, Tracer,
+};
 use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
@@ -61,10 +63,36 @@ pub(super) fn provider() -> Result<Option<SdkTracerProvider>, Failure> {
     let client = blocking_client().map_err(unusable)?;
     let exporter = SpanExporter::builder().with_http().with_http_client(client).build();
     let exporter = exporter.map_err(|error| unusable(chain(&error)))?;
-    let provider =
-        SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource()).build();
+    let mut builder = SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource());
+    if variable("OTEL_TRACES_SAMPLER").is_none() {
+        builder = builder.with_sampler(Sampler::ParentBased(Box::new(NoLoneStatements)));
+    }
+    let provider = builder.build();
     global::set_tracer_provider(provider.clone());
     Ok(Some(provider))
+}
+
+/// Every trace but those that would consist of one statement for nobody: the database is asked for changes each
+/// second, and such traces would bury all others.
+#[derive(Debug, Clone)]
+struct NoLoneStatements;
+
+impl ShouldSample for NoLoneStatements {
+    fn should_sample(
+        &self,
+        _parent: Option<&Context>,
+        _trace: TraceId,
+        _name: &str,
+        kind: &SpanKind,
+        _attributes: &[KeyValue],
+        _links: &[Link],
+    ) -> SamplingResult {
+        let decision = match kind {
+            SpanKind::Client => SamplingDecision::Drop,
+            _ => SamplingDecision::RecordAndSample,
+        };
+        SamplingResult { decision, attributes: Vec::new(), trace_state: TraceState::NONE }
+    }
 }
 
 /// The SDK exports from a thread of its own without an async runtime, so the client is a blocking one; and such a
