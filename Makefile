@@ -35,8 +35,8 @@ run: ## build the platform and start it with three demo dealers; stop it with Ct
 	@exec scripts/bootstrap $(if $(DATABASE_URL),,postgres) -- $(folder)/forecourt up --demo $(ARGS)
 
 .PHONY: test
-test: ## all tests: the workspace's, then the official A2A SDKs against a running platform
-	@scripts/bootstrap rust crates postgres clients
+test: ## all tests: the workspace's, then the official A2A SDKs and a browser against a running platform
+	@scripts/bootstrap rust crates postgres clients browser
 	@$(cargo) build $(LOCKED) --workspace --bins --tests
 	@scripts/bootstrap rust postgres -- cargo test $(LOCKED) --workspace
 	@scripts/client-tests $(target)/debug/forecourt
