@@ -40,16 +40,18 @@ impl TrustedProxies {
 
     /// The host that the client asked for: the proxy's word where the peer is trusted, else the `Host` header.
     pub(crate) fn host<'r>(&self, request: &'r HttpRequest) -> Option<&'r str> {
+        // The nearest proxy adds its own word at the end, on a line of its own or behind a comma; what stands
+        // before it is hearsay.
         if self.peer_is_trusted(request)
-            && let Some(forwarded) =
-                request.headers().get("x-forwarded-host").and_then(|value| value.to_str().ok())
+            && let Some(forwarded) = request.headers().get_all("x-forwarded-host").last()
+            && let Ok(forwarded) = forwarded.to_str()
         {
-            // The nearest proxy adds its own word at the end; what stands before it is hearsay.
             return forwarded.rsplit(',').next().map(str::trim);
         }
-        // HTTP/2 has no Host header; its authority arrives in the URI.
-        let header = request.headers().get("host").and_then(|value| value.to_str().ok());
-        header.or_else(|| request.uri().authority().map(|authority| authority.as_str()))
+        // A host in the request line (always in HTTP/2, sometimes through proxies) outranks the header
+        // (RFC 9112 3.2.2, RFC 9113 8.3.1).
+        let authority = request.uri().authority().map(|authority| authority.as_str());
+        authority.or_else(|| request.headers().get("host").and_then(|value| value.to_str().ok()))
     }
 
     /// The address of the client, as far as it can be believed.

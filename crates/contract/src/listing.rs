@@ -92,10 +92,7 @@ impl Listing {
     ) -> Option<Listing> {
         let text = |key: &str| vehicle.get(key).and_then(Value::as_str).map(str::to_owned);
         let whole = |key: &str| vehicle.get(key).and_then(integral);
-        let stated = |key: &str| text(key).filter(|id| !id.trim().is_empty());
-        let vehicle_id = stated("vehicle_id")
-            .or_else(|| stated("vin").map(|vin| format!("vin-{vin}")))
-            .or_else(|| stated("stock").map(|stock| format!("stock-{stock}")))?;
+        let (vehicle_id, _) = unit_id(vehicle)?;
         let given_updated_at = text("updated_at").and_then(|t| DateTime::parse_from_rfc3339(&t).ok());
 
         let mut document = integers_restored(vehicle);
@@ -148,6 +145,15 @@ impl Listing {
             vehicle_id,
         })
     }
+}
+
+/// The id of a unit within its lot, and the member that it comes from: the dealer's own `vehicle_id`, else one
+/// made from the `vin`, else from the `stock` number. Blank ones do not count; `None` where no other is there.
+pub fn unit_id(vehicle: &Map<String, Value>) -> Option<(String, &'static str)> {
+    let stated = |key: &str| vehicle.get(key).and_then(Value::as_str).filter(|id| !id.trim().is_empty());
+    let own = stated("vehicle_id").map(|id| (id.to_owned(), "vehicle_id"));
+    let by_vin = || stated("vin").map(|vin| (format!("vin-{vin}"), "vin"));
+    own.or_else(by_vin).or_else(|| stated("stock").map(|stock| (format!("stock-{stock}"), "stock")))
 }
 
 /// Members in the order in which a reader wants them; the rest follows by name.

@@ -49,8 +49,11 @@ impl Directory {
         maps.by_id.get(id).cloned()
     }
 
+    /// Whether an active dealer is reached at a domain. That of any other must look like one nobody ever had.
     pub(crate) fn is_domain(&self, domain: &str) -> bool {
-        self.maps.read().unwrap_or_else(PoisonError::into_inner).by_domain.contains_key(domain)
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        let owner = maps.by_domain.get(domain).and_then(|id| maps.by_id.get(id));
+        owner.is_some_and(|entry| entry.state == TenantState::Active)
     }
 
     pub(crate) fn entry(&self, id: TenantId) -> Option<Entry> {

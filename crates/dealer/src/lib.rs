@@ -30,7 +30,7 @@ use crate::quota::Quota;
 
 pub use crate::card::{Cause, card_changed};
 pub use crate::directory::Place;
-pub use crate::origin::{Addresses, Origin, OriginError, is_domain, is_slug};
+pub use crate::origin::{Addresses, Origin, OriginError, OwnHost, is_domain, is_slug};
 pub use crate::policy::{Channel, FILTERS, Policy, RateLimit, SearchPolicy};
 pub use crate::tenant::{Card, Tenant, TenantCorrupt, TenantName};
 
@@ -195,7 +195,7 @@ impl Dealer {
         self.inner.tenant(&entry).await
     }
 
-    /// Whether a host name is some dealer's own.
+    /// Whether a host name is some active dealer's own.
     pub fn is_domain(&self, host: &str) -> bool {
         self.inner.directory.is_domain(host)
     }

@@ -112,6 +112,15 @@ impl From<Origin> for String {
     }
 }
 
+/// A host name of the platform's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnHost<'h> {
+    /// The platform itself.
+    Platform,
+    /// The dealer of this slug, if there is one.
+    Slug(&'h str),
+}
+
 /// Everything that decides a dealer's addresses. Stored in the database, so that every process and command
 /// renders the same cards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,6 +142,16 @@ impl Addresses {
             None if self.origin.host_is_ip() => None,
             None => Some(&self.origin.host),
         }
+    }
+
+    /// Whether a host name, in lower case and without a port, is one that the platform serves itself, so that no
+    /// dealer can own it.
+    pub fn own_host<'h>(&self, host: &'h str) -> Option<OwnHost<'h>> {
+        if host == self.origin.host || Some(host) == self.platform_domain.as_deref() {
+            return Some(OwnHost::Platform);
+        }
+        let label = host.strip_suffix(self.host_suffix()?)?.strip_suffix('.')?;
+        is_label(label).then_some(OwnHost::Slug(label))
     }
 
     /// The canonical base of a dealer, with a trailing slash: custom domain, else host, else path.
@@ -217,6 +236,21 @@ mod tests {
         assert_eq!(addresses.base(plain), "https://harbor.cars.example:8443/");
         let owned = TenantName { slug: "harbor", domain: Some("agent.harbor.example") };
         assert_eq!(addresses.base(owned), "https://agent.harbor.example/");
+    }
+
+    #[test]
+    fn the_platforms_names_are_its_origin_its_domain_and_one_label_below() {
+        let mut addresses =
+            Addresses { origin: Origin::parse("https://dealers.example").unwrap(), platform_domain: None };
+        assert_eq!(addresses.own_host("dealers.example"), Some(OwnHost::Platform));
+        assert_eq!(addresses.own_host("harbor.dealers.example"), Some(OwnHost::Slug("harbor")));
+        for other in ["harbor.example", "a.b.dealers.example", "xdealers.example", ".dealers.example", ""] {
+            assert_eq!(addresses.own_host(other), None, "{other}");
+        }
+        addresses.platform_domain = Some("cars.example".into());
+        assert_eq!(addresses.own_host("cars.example"), Some(OwnHost::Platform));
+        assert_eq!(addresses.own_host("harbor.cars.example"), Some(OwnHost::Slug("harbor")));
+        assert_eq!(addresses.own_host("harbor.dealers.example"), None);
     }
 
     #[test]

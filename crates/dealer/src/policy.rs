@@ -39,6 +39,8 @@ pub struct Policy {
     pub consent_clock_skew_seconds: u32,
     /// Channels the dealer works.
     pub follow_up_channels: Vec<Channel>,
+    /// For tests of failures: kept, and without effect in a build that injects no faults.
+    pub fault: Option<String>,
 }
 
 impl Default for Policy {
@@ -59,36 +61,49 @@ impl Default for Policy {
             duplicate_hours: 24,
             consent_clock_skew_seconds: 300,
             follow_up_channels: vec![Channel::Phone, Channel::Email, Channel::Sms],
+            fault: None,
         }
     }
 }
 
 impl Policy {
-    /// Members whose value cannot be meant, as `(member, sentence)`.
-    pub fn problems(&self) -> Vec<(&'static str, &'static str)> {
+    /// What cannot be meant, as JSON Pointers within the policy and sentences.
+    pub fn problems(&self) -> Vec<(String, &'static str)> {
         let mut problems = Vec::new();
+        let mut add = |pointer: &str, sentence| problems.push((pointer.to_owned(), sentence));
         if self.max_limit == 0 || self.max_limit > 1000 {
-            problems.push(("max_limit", "must be between 1 and 1000"));
+            add("/max_limit", "must be between 1 and 1000");
         }
         if self.default_limit == 0 || self.default_limit > self.max_limit {
-            problems.push(("default_limit", "must be at least 1 and not above max_limit"));
+            add("/default_limit", "must be at least 1 and not above max_limit");
         }
         if self.rate_limit.is_some_and(|limit| limit.requests == 0 || limit.per_seconds == 0) {
-            problems.push(("rate_limit", "requests and per_seconds must be at least 1"));
+            add("/rate_limit", "requests and per_seconds must be at least 1");
         }
         if self.appointment_slot_minutes < 5 || self.appointment_slot_minutes > 1440 {
-            problems.push(("appointment_slot_minutes", "must be between 5 and 1440"));
+            add("/appointment_slot_minutes", "must be between 5 and 1440");
         }
         if self.appointment_capacity == 0 {
-            problems.push(("appointment_capacity", "must be at least 1"));
+            add("/appointment_capacity", "must be at least 1");
         }
         if self.follow_up_channels.is_empty() {
-            problems.push(("follow_up_channels", "must name at least one channel"));
+            add("/follow_up_channels", "must name at least one channel");
         }
         if let Some(search) = &self.search {
-            let filters = search.filters.iter().flatten();
-            if filters.clone().any(|name| !FILTERS.contains(&name.as_str())) {
-                problems.push(("search", "filters may only name filters of the protocol"));
+            for (i, name) in search.filters.iter().flatten().enumerate() {
+                if !FILTERS.contains(&name.as_str()) {
+                    add(&format!("/search/filters/{i}"), "is no filter of the protocol");
+                }
+            }
+            // Cards leave empty lists out, and an absent list tells buyers that everything is offered.
+            for (name, empty) in [
+                ("filters", search.filters.as_ref().is_some_and(Vec::is_empty)),
+                ("sort_fields", search.sort_fields.as_ref().is_some_and(Vec::is_empty)),
+                ("feature_codes", search.feature_codes.as_ref().is_some_and(Vec::is_empty)),
+            ] {
+                if empty {
+                    add(&format!("/search/{name}"), "must not be empty; leave it out to offer everything");
+                }
             }
         }
         problems
@@ -191,7 +206,9 @@ mod tests {
             json!({"max_limit": 0, "rate_limit": {"requests": 0, "per_seconds": 1}, "search": {"filters": ["nope"]}}),
         )
         .unwrap();
-        let members: Vec<_> = policy.problems().into_iter().map(|(member, _)| member).collect();
-        assert_eq!(members, ["max_limit", "default_limit", "rate_limit", "search"]);
+        let places: Vec<_> = policy.problems().into_iter().map(|(pointer, _)| pointer).collect();
+        assert_eq!(places, ["/max_limit", "/default_limit", "/rate_limit", "/search/filters/0"]);
+        let policy: Policy = serde_json::from_value(json!({"search": {"feature_codes": []}})).unwrap();
+        assert_eq!(policy.problems().len(), 1);
     }
 }

@@ -166,6 +166,47 @@ impl TenantTx {
         .collect()
     }
 
+    /// The identifiers of those units on offer that have one of these ids or VINs.
+    #[instrument(name = "store.lot_units", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select vehicles"))]
+    pub async fn lot_units(&mut self, ids: &[&str], vins: &[&str]) -> Result<Vec<Removed>, Error> {
+        let id = self.id();
+        Ok(sqlx::query_as!(
+            Removed,
+            "select vehicle_id, vin, stock from vehicles
+             where tenant_id = $1 and (vehicle_id = any($2) or vin = any($3)) order by vehicle_id",
+            id.0,
+            ids as &[&str],
+            vins as &[&str]
+        )
+        .fetch_all(self.conn())
+        .await?)
+    }
+
+    /// The rooftops that units on offer name, each once.
+    #[instrument(name = "store.lot_rooftops", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select vehicles"))]
+    pub async fn lot_rooftops(&mut self) -> Result<Vec<String>, Error> {
+        let id = self.id();
+        Ok(sqlx::query_scalar!(
+            r#"select distinct rooftop as "rooftop!" from vehicles
+               where tenant_id = $1 and rooftop is not null order by 1"#,
+            id.0
+        )
+        .fetch_all(self.conn())
+        .await?)
+    }
+
+    /// Whether any unit is on offer.
+    #[instrument(name = "store.has_lot", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select vehicles"))]
+    pub async fn has_lot(&mut self) -> Result<bool, Error> {
+        let id = self.id();
+        Ok(sqlx::query_scalar!(
+            r#"select exists (select from vehicles where tenant_id = $1) as "exists!""#,
+            id.0
+        )
+        .fetch_one(self.conn())
+        .await?)
+    }
+
     /// Every removed unit that is still stored, also those older than 180 days that were not purged yet.
     #[instrument(name = "store.removed_ids", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select removed_vehicles"))]
     pub async fn removed_ids(&mut self) -> Result<HashMap<String, RemovedRow>, Error> {

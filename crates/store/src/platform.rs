@@ -138,6 +138,17 @@ impl PlatformTx {
         Ok(id.map(TenantId))
     }
 
+    /// Keeps the work on one tenant to this transaction until its end, whether the tenant exists already or not:
+    /// whoever comes second waits here and then sees what the first one did.
+    #[instrument(name = "store.lock_slug", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "lock slug"))]
+    pub async fn lock_slug(&mut self, slug: &str) -> Result<(), Error> {
+        // Two slugs with one hash only wait for each other without need.
+        sqlx::query!("select pg_advisory_xact_lock(hashtextextended($1, 20260101))", slug)
+            .execute(self.conn())
+            .await?;
+        Ok(())
+    }
+
     /// Makes an active tenant with an empty lot of version 0, or answers the one that has the slug already.
     ///
     /// Nobody hears of it before [`TenantTx::bump_revision`].
@@ -209,6 +220,15 @@ impl PlatformTx {
     #[instrument(name = "store.setting", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select settings"))]
     pub async fn setting(&mut self, key: &str) -> Result<Option<Value>, Error> {
         Ok(sqlx::query_scalar!("select value from settings where key = $1", key)
+            .fetch_optional(self.conn())
+            .await?)
+    }
+
+    /// A setting of the platform that must not change before the end of this transaction; who wants to change it
+    /// waits. Transactions that only hold it like this do not wait for each other.
+    #[instrument(name = "store.setting_held", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select settings"))]
+    pub async fn setting_held(&mut self, key: &str) -> Result<Option<Value>, Error> {
+        Ok(sqlx::query_scalar!("select value from settings where key = $1 for share", key)
             .fetch_optional(self.conn())
             .await?)
     }

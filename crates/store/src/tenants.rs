@@ -102,18 +102,12 @@ impl TenantTx {
     #[instrument(name = "store.lock", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select tenants"))]
     pub async fn lock(&mut self) -> Result<Option<TenantRow>, Error> {
         let id = self.id();
-        let raw = sqlx::query_as!(
-            Raw,
-            r#"select slug, dealer_id, name, welcome_message, state, sandbox, interface_tenant, skills, contracts,
-                      default_contract, policy, revision,
-                      array(select d.domain from tenant_domains d where d.tenant_id = t.tenant_id
-                            order by d.position, d.domain) as "domains!"
-               from tenants t where t.tenant_id = $1 for update of t"#,
-            id.0
-        )
-        .fetch_optional(self.conn())
-        .await?;
-        raw.map(|raw| raw.into_row(id)).transpose()
+        // A statement that waits for a lock then reads the new row, but everything else as it was before it
+        // waited; domains are rows of their own. So it waits first and reads afterwards.
+        sqlx::query!("select tenant_id from tenants where tenant_id = $1 for update", id.0)
+            .fetch_optional(self.conn())
+            .await?;
+        self.row().await
     }
 
     /// The tenant's row.

@@ -1,12 +1,12 @@
 //! Carrying out a provisioning document: one transaction per dealer, all of it or nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use chrono::Utc;
 use contract::{ContractVersion, Listing, SkillId};
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use store::{Removed, RooftopRow, Store, TenantId, TenantRow, TenantState, TenantTx};
+use store::{Removed, RemovedRow, RooftopRow, Store, TenantId, TenantRow, TenantState, TenantTx};
 
 use super::Problem;
 use super::document::{Document, Member, SoldUnit, Wanted};
@@ -52,11 +52,12 @@ pub async fn apply(
     actor: &str,
     mut done: impl FnMut(&str, Result<Outcome, ApplyError>),
 ) -> Result<(), store::Error> {
-    let addresses = &addresses(store, fallback).await?;
+    // Before anything is told of any dealer.
+    drop(store.platform().await?);
     let mut running = stream::iter(document.tenants)
         .map(|(slug, wanted)| async move {
             let outcome = match wanted {
-                Ok(wanted) => one(store, addresses, &slug, &wanted, actor).await,
+                Ok(wanted) => one(store, fallback, &slug, &wanted, actor).await,
                 Err(problems) => Err(ApplyError::Problems(problems)),
             };
             (slug, outcome)
@@ -81,65 +82,80 @@ pub async fn addresses(store: &Store, fallback: &Addresses) -> Result<Addresses,
 /// Tries again where another writer was in the way; the transaction of the first try left nothing behind.
 async fn one(
     store: &Store,
-    addresses: &Addresses,
+    fallback: &Addresses,
     slug: &str,
     wanted: &Wanted,
     actor: &str,
 ) -> Result<Outcome, ApplyError> {
     for _ in 0..3 {
-        match once(store, addresses, slug, wanted, actor).await {
+        match once(store, fallback, slug, wanted, actor).await {
             Err(ApplyError::Store(error)) if error.is_transient() => {
                 tracing::debug!(%error, tenant = slug, "another writer was in the way; trying again");
             }
             ended => return ended,
         }
     }
-    once(store, addresses, slug, wanted, actor).await
+    once(store, fallback, slug, wanted, actor).await
 }
 
 async fn once(
     store: &Store,
-    addresses: &Addresses,
+    fallback: &Addresses,
     slug: &str,
     wanted: &Wanted,
     actor: &str,
 ) -> Result<Outcome, ApplyError> {
-    let problem = |below: &str, message: &str| {
-        let pointer = format!("/tenants/{slug}{below}");
-        Err(ApplyError::Problems(vec![Problem { pointer, message: message.to_owned() }]))
+    let mut problems = Vec::new();
+    let mut add = |below: &str, message: &str| {
+        problems.push(Problem { pointer: format!("/tenants/{slug}{below}"), message: message.to_owned() });
     };
     let mut platform = store.platform().await?;
+    // From here on nobody else changes this dealer, and a platform that starts with other addresses waits to
+    // render its card until we are done.
+    platform.lock_slug(slug).await?;
+    let written = platform.setting_held(follow::ADDRESSES).await?;
+    let addresses = &follow::stored_addresses(written).unwrap_or_else(|| fallback.clone());
     let existing = platform.tenant_by_slug(slug).await?;
+    if existing.is_none() {
+        if !matches!(wanted.name, Member::Set(_)) {
+            add("/name", "a new dealer needs a name");
+        }
+        if !matches!(wanted.rooftops, Member::Set(_)) {
+            add("/rooftops", "a new dealer needs at least one rooftop");
+        }
+    }
     let id = match existing {
         Some(id) => id,
-        None if !matches!(wanted.name, Member::Set(_)) => {
-            return problem("/name", "a new dealer needs a name");
-        }
-        None if !matches!(wanted.rooftops, Member::Set(_)) => {
-            return problem("/rooftops", "a new dealer needs at least one rooftop");
-        }
         None => platform.create_tenant(slug).await?,
     };
     let known_domains = platform.directory_of(id).await?.map(|row| row.domains).unwrap_or_default();
     let domains = wanted.domains.clone().resolve(Some(known_domains.clone()), Vec::new);
     if domains != known_domains {
-        match platform.claim_domains(id, &domains).await {
-            Err(store::Error::DomainTaken { domain }) => {
-                return problem("/domains", &format!("the domain {domain} belongs to another dealer"));
-            }
-            claimed => claimed?,
+        let mut free = domains.clone();
+        while let Err(error) = platform.claim_domains(id, &free).await {
+            let store::Error::DomainTaken { domain } = error else { return Err(error.into()) };
+            free.retain(|other| *other != domain);
+            let place = domains.iter().position(|wanted| *wanted == domain).unwrap_or_default();
+            add(&format!("/domains/{place}"), "belongs to another dealer");
         }
     }
     let mut tx = platform.into_tenant(id).await?;
     let Some(row) = tx.lock().await? else {
-        return problem("", "the dealer was removed meanwhile");
+        add("", "the dealer was removed meanwhile");
+        return Err(ApplyError::Problems(problems));
     };
     let rooftops = tx.rooftops().await?;
     let created = existing.is_none();
     let now = (!created).then_some(&row);
     let next_row = next_row(id, slug, wanted, now, domains.clone(), row.revision);
     let next_rooftops = next_rooftops(wanted, &rooftops);
-    check_together(slug, wanted, &next_row, &next_rooftops, addresses)?;
+    check_together(&mut add, wanted, &next_row, &next_rooftops, addresses);
+    if !created && wanted.inventory == Member::Absent {
+        check_stock(&mut add, &mut tx, (&row, &rooftops), (&next_row, &next_rooftops)).await?;
+    }
+    if !problems.is_empty() {
+        return Err(ApplyError::Problems(problems));
+    }
 
     let mut changed = created || domains != known_domains;
     if created || next_row != row {
@@ -217,31 +233,56 @@ fn next_rooftops(wanted: &Wanted, now: &[RooftopRow]) -> Vec<RooftopRow> {
 
 /// Rules between what the document says and what is stored already.
 fn check_together(
-    slug: &str,
+    add: &mut impl FnMut(&str, &str),
     wanted: &Wanted,
     row: &TenantRow,
     rooftops: &[RooftopRow],
     addresses: &Addresses,
-) -> Result<(), ApplyError> {
-    let mut problems = Vec::new();
-    let mut add = |below: String, message: &str| {
-        problems.push(Problem { pointer: format!("/tenants/{slug}{below}"), message: message.to_owned() });
-    };
+) {
     if !row.contracts.is_empty() && !row.contracts.contains(&row.default_contract) {
-        add("/default_contract".into(), "must be one of the dealer's contracts");
+        add("/default_contract", "must be one of the dealer's contracts");
     }
     if row.contracts.iter().any(|name| name == "latest") && !addresses.origin.is_loopback() {
-        add("/contracts".into(), "the draft 'latest' must not be served on a public origin");
+        add("/contracts", "the draft 'latest' must not be served on a public origin");
+    }
+    if let Member::Set(domains) = &wanted.domains {
+        for (i, domain) in domains.iter().enumerate() {
+            if addresses.own_host(domain).is_some() {
+                add(&format!("/domains/{i}"), "is a name of the platform itself");
+            }
+        }
     }
     if let Member::Set(units) = &wanted.inventory {
         let names: HashSet<_> = rooftops.iter().map(|rooftop| rooftop.name.as_str()).collect();
         for (i, unit) in units.iter().enumerate() {
             if unit.get("rooftop").and_then(Value::as_str).is_some_and(|name| !names.contains(name)) {
-                add(format!("/inventory/{i}/rooftop"), "is not the name of a rooftop of this dealer");
+                add(&format!("/inventory/{i}/rooftop"), "is not the name of a rooftop of this dealer");
             }
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(ApplyError::Problems(problems)) }
+}
+
+/// Units that stay as they are carry the dealer's id and the names of rooftops; these must stay true.
+async fn check_stock(
+    add: &mut impl FnMut(&str, &str),
+    tx: &mut TenantTx,
+    (row, rooftops): (&TenantRow, &[RooftopRow]),
+    (next_row, next_rooftops): (&TenantRow, &[RooftopRow]),
+) -> Result<(), store::Error> {
+    if next_row.dealer_id != row.dealer_id && tx.has_lot().await? {
+        add("/dealer_id", "vehicles in stock carry the old id; give the inventory along with the new one");
+    }
+    if next_rooftops != rooftops {
+        for name in tx.lot_rooftops().await? {
+            if !next_rooftops.iter().any(|rooftop| rooftop.name == name) {
+                let message = format!(
+                    "vehicles in stock name the rooftop {name:?}, which is missing; give the inventory along"
+                );
+                add("/rooftops", &message);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Brings the lot to what the document says; `true` when a new version was published.
@@ -268,6 +309,7 @@ async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Resul
         .iter()
         .filter_map(|unit| Listing::from_vehicle(unit, dealer_id, now))
         .collect();
+    let sold = identified(tx, sold, &gone_already).await?;
     let wanted_ids: HashSet<&str> = rendered.iter().map(|unit| unit.vehicle_id.as_str()).collect();
     let sold_ids: HashSet<&str> = sold.iter().map(|unit| unit.vehicle_id.as_str()).collect();
     let missing: Vec<&str> = held
@@ -282,11 +324,7 @@ async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Resul
                 .get(&unit.vehicle_id)
                 .is_none_or(|row| (&row.vin, &row.stock) != (&unit.vin, &unit.stock))
         })
-        .map(|unit| Removed {
-            vehicle_id: unit.vehicle_id.clone(),
-            vin: unit.vin.clone(),
-            stock: unit.stock.clone(),
-        })
+        .cloned()
         .collect();
     let changed: Vec<Listing> = rendered
         .iter()
@@ -301,4 +339,39 @@ async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Resul
     tx.upsert_removed(version, &newly_sold, "sold").await?;
     tx.publish_inventory(version).await?;
     Ok(true)
+}
+
+/// Sold units under the ids that they have here, with everything by which they are known: a document may name
+/// the VIN alone.
+async fn identified(
+    tx: &mut TenantTx,
+    sold: &[SoldUnit],
+    gone: &HashMap<String, RemovedRow>,
+) -> Result<Vec<Removed>, store::Error> {
+    if sold.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<&str> = sold.iter().map(|unit| unit.vehicle_id.as_str()).collect();
+    let vins: Vec<&str> = sold.iter().filter(|unit| !unit.by_id).filter_map(|u| u.vin.as_deref()).collect();
+    let held = tx.lot_units(&ids, &vins).await?;
+    let gone = gone.iter().map(|(id, row)| Removed {
+        vehicle_id: id.clone(),
+        vin: row.vin.clone(),
+        stock: row.stock.clone(),
+    });
+    let known: Vec<Removed> = held.into_iter().chain(gone).collect();
+    let by_id: HashMap<&str, &Removed> =
+        known.iter().rev().map(|unit| (unit.vehicle_id.as_str(), unit)).collect();
+    let by_vin: HashMap<&str, &Removed> =
+        known.iter().rev().filter_map(|unit| Some((unit.vin.as_deref()?, unit))).collect();
+    let resolve = |unit: &SoldUnit| {
+        let same_vin = unit.vin.as_deref().filter(|_| !unit.by_id).and_then(|vin| by_vin.get(vin));
+        let known = same_vin.or_else(|| by_id.get(unit.vehicle_id.as_str()));
+        Removed {
+            vehicle_id: known.map_or(&unit.vehicle_id, |known| &known.vehicle_id).clone(),
+            vin: unit.vin.clone().or_else(|| known?.vin.clone()),
+            stock: unit.stock.clone().or_else(|| known?.stock.clone()),
+        }
+    };
+    Ok(sold.iter().map(resolve).collect())
 }

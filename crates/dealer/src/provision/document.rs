@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use contract::listing::unit_id;
 use contract::{Contract, ContractVersion, SkillId, Violation};
-use serde::de::{MapAccess, Visitor};
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use store::TenantState;
 
 use super::Problem;
 use crate::origin::{is_domain, is_slug};
-use crate::policy::Policy;
+use crate::policy::{Policy, SearchPolicy};
 
 /// A document whose outer form is right; each dealer in it is good or has problems of its own.
 #[derive(Debug)]
@@ -84,10 +85,16 @@ pub(crate) struct Wanted {
 /// A unit that is known and no longer offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SoldUnit {
+    /// Its own id; where the document names none, the one that a lot would give it.
     pub(crate) vehicle_id: String,
+    /// Whether the document names the id.
+    pub(crate) by_id: bool,
     pub(crate) vin: Option<String>,
     pub(crate) stock: Option<String>,
 }
+
+/// Longest identifier of a unit, in bytes. Cursors carry one, and an index entry of PostgreSQL must hold it.
+const MAX_UNIT_ID: usize = 512;
 
 const MEMBERS: [&str; 15] = [
     "dealer_id",
@@ -228,7 +235,7 @@ impl Checks {
                     .map(|_| version)
                     .ok_or_else(|| format!("{version} is not served by this build"))
             }),
-            policy: member(&mut found, body, "policy", policy),
+            policy: policy(&mut found, body),
             domains: names(&mut found, body, "domains", |name| {
                 if is_domain(name) { Ok(()) } else { Err("must be a host name in lower case".into()) }
             }),
@@ -297,9 +304,10 @@ impl Checks {
             }
             let Some(vehicle) = unit.as_object() else { continue };
             check_fees(found, &at, vehicle);
-            if ["vehicle_id", "vin", "stock"].iter().all(|key| vehicle.get(*key).is_none_or(|v| v == "")) {
+            if unit_id(vehicle).is_none() {
                 found.add(&at, "needs a vehicle_id, a vin or a stock number");
             }
+            check_unit_ids(found, &at, vehicle);
             vehicles.push(vehicle.clone());
         }
         Member::Set(vehicles)
@@ -332,14 +340,15 @@ impl Checks {
                 found.add_all(&at, violations);
                 continue;
             }
-            let text =
-                |key: &str| ids.get(key).and_then(Value::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
+            check_unit_ids(found, &at, &ids);
+            let text = |key: &str| {
+                ids.get(key).and_then(Value::as_str).filter(|t| !t.trim().is_empty()).map(str::to_owned)
+            };
             let (vin, stock) = (text("vin"), text("stock"));
-            let id = text("vehicle_id")
-                .or_else(|| vin.as_ref().map(|vin| format!("vin-{vin}")))
-                .or_else(|| stock.as_ref().map(|stock| format!("stock-{stock}")));
-            match id {
-                Some(vehicle_id) => sold.push(SoldUnit { vehicle_id, vin, stock }),
+            match unit_id(&ids) {
+                Some((vehicle_id, member)) => {
+                    sold.push(SoldUnit { vehicle_id, by_id: member == "vehicle_id", vin, stock });
+                }
                 None => found.add(&at, "needs a vehicle_id, a vin or a stock number"),
             }
         }
@@ -415,14 +424,48 @@ fn names(
     }
 }
 
-fn policy(value: &Value) -> Result<Value, String> {
-    let policy: Policy = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
-    let problems = policy.problems();
-    if problems.is_empty() {
-        return Ok(value.clone());
+/// Reads each member alone first, so that every one that is wrong is named at its place.
+fn policy(found: &mut Findings, body: &Map<String, Value>) -> Member<Value> {
+    let value = match body.get("policy") {
+        None => return Member::Absent,
+        Some(Value::Null) => return Member::Default,
+        Some(value) => value,
+    };
+    let Some(members) = value.as_object() else {
+        found.add("/policy", "must be an object");
+        return Member::Absent;
+    };
+    let before = found.problems.len();
+    for (key, value) in members {
+        match (key.as_str(), value.as_object()) {
+            ("search", Some(search)) => each_alone::<SearchPolicy>(found, "/policy/search", search),
+            _ => each_alone::<Policy>(found, "/policy", &Map::from_iter([(key.clone(), value.clone())])),
+        }
     }
-    let all: Vec<_> = problems.iter().map(|(member, message)| format!("{member} {message}")).collect();
-    Err(all.join("; "))
+    if found.problems.len() == before {
+        match serde_json::from_value::<Policy>(value.clone()) {
+            Ok(policy) => {
+                for (pointer, message) in policy.problems() {
+                    found.add(&format!("/policy{pointer}"), message);
+                }
+            }
+            Err(error) => found.add("/policy", error.to_string()),
+        }
+    }
+    Member::Set(value.clone())
+}
+
+fn each_alone<T: DeserializeOwned>(found: &mut Findings, at: &str, members: &Map<String, Value>) {
+    for (key, value) in members {
+        let Err(error) = serde_json::from_value::<T>(json!({ key: value })) else { continue };
+        let text = error.to_string();
+        let message = if text.starts_with("unknown field") && !value.is_object() {
+            "there is no such member".to_owned()
+        } else {
+            text
+        };
+        found.add(&format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), message);
+    }
 }
 
 /// `holidays`: `[{"date": "2026-12-25", "name"?: "…", "open"?: "10:00", "close"?: "14:00"}]`; without hours the
@@ -471,6 +514,14 @@ fn minutes(text: &str) -> Option<u32> {
     (hours < 24 && minutes < 60).then_some(hours * 60 + minutes)
 }
 
+fn check_unit_ids(found: &mut Findings, at: &str, unit: &Map<String, Value>) {
+    for key in ["vehicle_id", "stock"] {
+        if unit.get(key).and_then(Value::as_str).is_some_and(|id| id.len() > MAX_UNIT_ID) {
+            found.add(&format!("{at}/{key}"), "is longer than 512 bytes");
+        }
+    }
+}
+
 fn check_fees(found: &mut Findings, at: &str, owner: &Map<String, Value>) {
     let mut seen = HashSet::new();
     for (i, fee) in owner.get("fees").and_then(Value::as_array).into_iter().flatten().enumerate() {
@@ -504,11 +555,14 @@ fn check_units(found: &mut Findings, wanted: &Wanted) {
     let mut vins = HashSet::new();
     if let Member::Set(units) = &wanted.inventory {
         for (i, unit) in units.iter().enumerate() {
-            let text = |key: &str| unit.get(key).and_then(Value::as_str).filter(|t| !t.is_empty());
-            if text("vehicle_id").is_some_and(|id| !ids.insert(id)) {
-                found.add(&format!("/inventory/{i}/vehicle_id"), "another vehicle has this id");
+            if let Some((id, member)) = unit_id(unit)
+                && !ids.insert(id)
+                && member != "vin"
+            {
+                found.add(&format!("/inventory/{i}/{member}"), "another vehicle has this id");
             }
-            if text("vin").is_some_and(|vin| !vins.insert(vin)) {
+            let vin = unit.get("vin").and_then(Value::as_str).filter(|vin| !vin.is_empty());
+            if vin.is_some_and(|vin| !vins.insert(vin)) {
                 found.add(&format!("/inventory/{i}/vin"), "another vehicle has this VIN");
             }
         }
@@ -516,11 +570,19 @@ fn check_units(found: &mut Findings, wanted: &Wanted) {
     if let Member::Set(sold) = &wanted.sold {
         let mut sold_ids = HashSet::new();
         for (i, unit) in sold.iter().enumerate() {
-            if ids.contains(unit.vehicle_id.as_str()) {
-                found.add(&format!("/sold/{i}/vehicle_id"), "this vehicle stands in inventory too");
+            let member = if unit.by_id {
+                "vehicle_id"
+            } else if unit.vin.is_some() {
+                "vin"
+            } else {
+                "stock"
+            };
+            let offered_by_vin = !unit.by_id && unit.vin.as_deref().is_some_and(|vin| vins.contains(vin));
+            if ids.contains(&unit.vehicle_id) || offered_by_vin {
+                found.add(&format!("/sold/{i}/{member}"), "this vehicle stands in inventory too");
             }
             if !sold_ids.insert(unit.vehicle_id.as_str()) {
-                found.add(&format!("/sold/{i}/vehicle_id"), "another sold vehicle has this id");
+                found.add(&format!("/sold/{i}/{member}"), "another sold vehicle has this id");
             }
         }
     }
