@@ -1,6 +1,9 @@
 //! The flags and environment variables, as texts. What they mean is decided in one place, by `Settings::check`,
 //! so that every problem can be named at once; clap alone would stop at the first.
 
+// The comments are the help text; a terminal would show the brackets.
+#![allow(rustdoc::bare_urls)]
+
 use clap::Args;
 
 /// Settings that every command understands.
