@@ -9,6 +9,7 @@ use crate::bitset::Bits;
 use crate::column::Column;
 use crate::dictionary::{Dictionary, NONE, Reading, Spellings};
 use crate::facets;
+use crate::filter::Bounds;
 use crate::find::Gone;
 use crate::hash::Seed;
 use crate::keys::KeyIndex;
@@ -70,7 +71,7 @@ impl Snapshot {
             units,
             weight: 0,
         };
-        snapshot.facets = facets::count(&snapshot, &Bits::full(rows), rows).into();
+        snapshot.facets = facets::count(&snapshot, &Bits::full(rows), rows, &Bounds::default()).into();
         snapshot.weight = snapshot.parts().iter().map(|part| part.1).sum();
         snapshot
     }
@@ -108,20 +109,20 @@ fn source(listings: &[Listing]) -> Source {
             Some(unit.status.as_str()),
             unit.condition.as_deref(),
             Some(unit.vehicle_type.as_str()),
-            unit.rooftop.as_deref(),
-            unit.charge_port.as_deref(),
             unit.dc_fast_charge.map(|fast| if fast { "true" } else { "false" }),
-            unit.make.as_deref(),
-            unit.model.as_deref(),
-            unit.trim.as_deref(),
+            unit.charge_port.as_deref(),
+            unit.rooftop.as_deref(),
+            unit.driveline.as_deref(),
+            unit.fuel.as_deref(),
+            unit.body.as_deref(),
+            unit.transmission.as_deref(),
             // Numbers have an order of their own.
             None,
-            unit.body.as_deref(),
-            unit.fuel.as_deref(),
-            unit.driveline.as_deref(),
-            unit.transmission.as_deref(),
-            unit.exterior_color.as_deref(),
+            unit.make.as_deref(),
             unit.interior_color.as_deref(),
+            unit.exterior_color.as_deref(),
+            unit.trim.as_deref(),
+            unit.model.as_deref(),
         ];
         faceted.iter_mut().zip(texts).for_each(|(field, text)| field.push(text));
         engine.push(unit.engine.as_deref());

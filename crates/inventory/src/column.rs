@@ -5,13 +5,13 @@
 
 use std::ops::Range;
 
-use crate::bitset::Bits;
+use crate::bitset::{self, Bits};
 use crate::packed::Packed;
 
 /// Bitsets kept along the order of a field that can be bounded.
 const STEPS: usize = 16;
 /// Below this many units setting bits one by one is as quick.
-const STEPS_FROM: usize = 1024;
+const STEPS_FROM: usize = 256;
 
 /// The distinct values behind the codes, where somebody asks for them.
 #[derive(Debug)]
@@ -263,33 +263,51 @@ impl Column {
         self.order.partition(0..self.order.len(), |other| (self.code(other), other) < wanted)
     }
 
+    /// The positions of the order that hold `codes`; all of them where nothing is asked.
+    pub(crate) fn span(&self, codes: Option<&Range<u32>>) -> Range<usize> {
+        match codes {
+            None => 0..self.order.len(),
+            Some(codes) if codes.is_empty() => 0..0,
+            Some(codes) => self.start_of(codes.start)..self.start_of(codes.end),
+        }
+    }
+
     /// Where the run of equal codes begins that ends before `end`.
     pub(crate) fn run_start(&self, end: usize) -> usize {
-        let Some(code) = end.checked_sub(1).and_then(|last| self.order.get(last)).map(|row| self.code(row))
-        else {
-            return 0;
-        };
+        let code_at = |at: usize| self.order.get(at).map_or(0, |row| self.code(row));
+        let Some(last) = end.checked_sub(1) else { return 0 };
+        let code = code_at(last);
         // Runs are mostly short, and now and then half the lot: reach back in growing steps.
-        let (mut reach, mut high) = (1, end - 1);
-        loop {
+        let (mut reach, mut high) = (1, last);
+        while high > 0 {
             let low = high.saturating_sub(reach);
-            let low_code = self.order.get(low).map_or(code, |row| self.code(row));
-            if low_code < code {
-                return self.order.partition(low..high, |row| self.code(row) < code);
-            }
-            if low == 0 {
-                return 0;
+            if code_at(low) < code {
+                return if reach == 1 {
+                    high
+                } else {
+                    self.order.partition(low..high, |row| self.code(row) < code)
+                };
             }
             high = low;
             reach *= 2;
         }
+        0
     }
 
-    /// The smallest and the largest code among `bits`, of which there are `count`.
-    pub(crate) fn extremes(&self, bits: &Bits, count: usize) -> Option<(u32, u32)> {
+    /// The smallest and the largest code among `bits`, of which there are `count`, all with a code of `codes`.
+    pub(crate) fn extremes(
+        &self,
+        bits: &Bits,
+        count: usize,
+        codes: Option<&Range<u32>>,
+    ) -> Option<(u32, u32)> {
         let keyed = self.order.len();
+        if keyed == 0 || (keyed < self.rows && bitset::and_count(bits.words(), self.has.words()) == 0) {
+            return None;
+        }
+        let span = self.span(codes);
         // The ends of the order tell at once unless the rows there are just those left out.
-        let reach = count.max(64).min(keyed);
+        let reach = count.max(64).min(span.len());
         let (mut first, mut last) = (None, None);
         let note = |row: u32, found: &mut Option<u32>| {
             if bits.has(row) {
@@ -297,15 +315,13 @@ impl Column {
             }
             found.is_none()
         };
-        self.order.visit(0..reach, |row| note(row, &mut first));
-        if first.is_some() || reach < keyed {
-            self.order.visit_back(keyed - reach..keyed, |row| note(row, &mut last));
+        self.order.visit(span.start..span.start + reach, |row| note(row, &mut first));
+        if first.is_none() && reach == span.len() {
+            return None;
         }
+        self.order.visit_back(span.end - reach..span.end, |row| note(row, &mut last));
         if let (Some(first), Some(last)) = (first, last) {
             return Some((self.code(first), self.code(last)));
-        }
-        if reach == keyed {
-            return None;
         }
         let (mut low, mut high) = (self.card, None);
         bits.each(|row| {

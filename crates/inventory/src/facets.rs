@@ -1,12 +1,14 @@
 //! How many of the matching units have each value.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use contract::payload::Filters;
 
 use crate::Snapshot;
 use crate::bitset::Bits;
-use crate::filter;
+use crate::column::Column;
+use crate::filter::{self, Bounds};
 use crate::terms::{Cells, FACETED, Field};
 
 /// The counted members of the answer, in its order (AAP.md 7.3).
@@ -29,8 +31,9 @@ const COUNTED: [(&str, Field); FACETED] = [
     ("dc_fast_charge", Field::DcFastCharge),
 ];
 
-/// Words of a set that are read in the time in which one row is counted for one field.
-const WORDS_A_ROW: usize = 3;
+/// What the ways of counting cost, in words of a set read: to get at a row, and to count one field of it.
+const ROW: usize = 12;
+const CELL: usize = 2;
 
 /// The facets of the units that match, as the bytes of a Facets object (AAP.md 7.3).
 ///
@@ -38,18 +41,18 @@ const WORDS_A_ROW: usize = 3;
 /// finds. Values come by count, largest first, then in the order of the values; members that no unit has are
 /// left out. Without filters the bytes are ready since the snapshot was built.
 pub fn facets<'s>(snapshot: &'s Snapshot, filters: &Filters) -> Cow<'s, [u8]> {
-    let Some(matching) = filter::matching(snapshot, filters) else {
+    let (Some(matching), bounds) = filter::matching(snapshot, filters) else {
         return Cow::Borrowed(&snapshot.facets);
     };
     let total = matching.count();
     if total == snapshot.rows {
         return Cow::Borrowed(&snapshot.facets);
     }
-    Cow::Owned(count(snapshot, &matching, total))
+    Cow::Owned(count(snapshot, &matching, total, &bounds))
 }
 
-/// Facets of the rows in `matching`, of which there are `total`.
-pub(crate) fn count(snapshot: &Snapshot, matching: &Bits, total: usize) -> Vec<u8> {
+/// Facets of the rows in `matching`, of which there are `total`, within `bounds`.
+pub(crate) fn count(snapshot: &Snapshot, matching: &Bits, total: usize, bounds: &Bounds) -> Vec<u8> {
     let counts = counts(snapshot, matching, total);
     let mut out = Vec::with_capacity(1024);
     out.push(b'{');
@@ -83,25 +86,35 @@ pub(crate) fn count(snapshot: &Snapshot, matching: &Bits, total: usize) -> Vec<u
         out.push(b']');
     }
     let columns = &snapshot.columns;
-    for (name, column) in [
-        ("price_range", &columns.price),
-        ("mileage_range", &columns.mileage),
-        ("year_range", &columns.year),
-        ("displacement_cc_range", &columns.displacement),
-        ("electric_range_mi_range", &columns.electric_range),
-    ] {
-        let Some((low, high)) = column.extremes(matching, total) else { continue };
-        if let (Some(low), Some(high)) = (column.spelled(low), column.spelled(high)) {
-            begin(&mut out, name);
-            out.extend_from_slice(b"{\"min\":");
-            out.extend_from_slice(low.as_bytes());
-            out.extend_from_slice(b",\"max\":");
-            out.extend_from_slice(high.as_bytes());
-            out.push(b'}');
-        }
-    }
+    let spelled = |column: &Column, codes: &Option<Range<u32>>| {
+        let (low, high) = column.extremes(matching, total, codes.as_ref())?;
+        Some((column.spelled(low)?, column.spelled(high)?))
+    };
+    range(&mut out, "price_range", spelled(&columns.price, &bounds.price));
+    range(&mut out, "mileage_range", spelled(&columns.mileage, &bounds.mileage));
+    range(&mut out, "year_range", years(snapshot, &counts));
+    range(&mut out, "displacement_cc_range", spelled(&columns.displacement, &bounds.displacement));
+    range(&mut out, "electric_range_mi_range", spelled(&columns.electric_range, &bounds.electric_range));
     out.push(b'}');
     out
+}
+
+/// The first and the last year that was counted.
+fn years<'s>(snapshot: &'s Snapshot, counts: &[u32]) -> Option<(&'s [u8], &'s [u8])> {
+    let mut years = snapshot.terms.of(Field::Year).filter(|term| counts.get(*term as usize) > Some(&0));
+    let first = years.next()?;
+    Some((snapshot.terms.told(first), snapshot.terms.told(years.next_back().unwrap_or(first))))
+}
+
+fn range<T: AsRef<[u8]>>(out: &mut Vec<u8>, name: &str, ends: Option<(T, T)>) {
+    if let Some((low, high)) = ends {
+        begin(out, name);
+        out.extend_from_slice(b"{\"min\":");
+        out.extend_from_slice(low.as_ref());
+        out.extend_from_slice(b",\"max\":");
+        out.extend_from_slice(high.as_ref());
+        out.push(b'}');
+    }
 }
 
 fn begin(out: &mut Vec<u8>, name: &str) {
@@ -114,7 +127,6 @@ fn push_number(out: &mut Vec<u8>, mut number: u32) {
     let mut digits = [0_u8; 10];
     let mut used = 0;
     for digit in digits.iter_mut().rev() {
-        #[expect(clippy::cast_possible_truncation, reason = "a digit")]
         let last = (number % 10) as u8;
         *digit = b'0' + last;
         used += 1;
@@ -138,19 +150,22 @@ fn counts(snapshot: &Snapshot, matching: &Bits, total: usize) -> Vec<u32> {
     // Where most rows match it is less work to count those that do not.
     let rest = (total > snapshot.rows / 2).then(|| matching.complement(snapshot.rows));
     let rows = rest.as_ref().unwrap_or(matching);
-    let worth = WORDS_A_ROW * total.min(snapshot.rows - total);
-    let (by_set, by_row): (Vec<usize>, Vec<usize>) =
-        (0..FACETED).partition(|field| terms.cost(*field) < worth);
-    for field in by_set {
-        for term in terms.counted(field) {
-            if let Some(count) = counts.get_mut(term as usize) {
-                *count = u32::try_from(sets.rows(term).count_in(rows)).unwrap_or(u32::MAX);
-            }
+    let fewer = total.min(snapshot.rows - total);
+    // The first fields have few values: those may be counted by their sets, the others row by row.
+    let cost = |split: usize| {
+        let by_set: usize = (0..split).map(|field| terms.cost(field)).sum();
+        let a_row = if split == FACETED { 0 } else { ROW + CELL * (FACETED - split) };
+        by_set + fewer * a_row
+    };
+    let split = [0, 4, 8, 12, FACETED].into_iter().min_by_key(|split| cost(*split)).unwrap_or(0);
+    for term in (0..split).flat_map(|field| terms.counted(field)) {
+        if let Some(count) = counts.get_mut(term as usize) {
+            *count = u32::try_from(sets.rows(term).count_in(rows)).unwrap_or(u32::MAX);
         }
     }
     match terms.cells() {
-        Cells::Narrow(cells) => count_rows(cells, rows, &by_row, &mut counts),
-        Cells::Wide(cells) => count_rows(cells, rows, &by_row, &mut counts),
+        Cells::Narrow(cells) => count_rows(cells, rows, split, &mut counts),
+        Cells::Wide(cells) => count_rows(cells, rows, split, &mut counts),
     }
     if rest.is_some() {
         (0..).zip(&mut counts).for_each(|(term, count)| *count = sets.len(term) - *count);
@@ -158,30 +173,28 @@ fn counts(snapshot: &Snapshot, matching: &Bits, total: usize) -> Vec<u32> {
     counts
 }
 
-fn count_rows<T: Copy + Into<u32>>(
-    cells: &[[T; FACETED]],
-    rows: &Bits,
-    fields: &[usize],
-    counts: &mut [u32],
-) {
-    let mut add = |term: T| {
-        if let Some(count) = counts.get_mut(term.into() as usize) {
-            *count += 1;
-        }
-    };
-    match fields.len() {
-        0 => {}
-        FACETED => rows.each(|row| {
-            if let Some(cells) = cells.get(row as usize) {
-                cells.iter().for_each(|term| add(*term));
-            }
-        }),
-        _ => rows.each(|row| {
-            if let Some(cells) = cells.get(row as usize) {
-                fields.iter().filter_map(|field| cells.get(*field)).for_each(|term| add(*term));
-            }
-        }),
+/// Counts the fields from `split` on, row by row.
+fn count_rows<T: Copy + Into<u32>>(cells: &[[T; FACETED]], rows: &Bits, split: usize, counts: &mut [u32]) {
+    match split {
+        0 => count_last::<T, FACETED>(cells, rows, counts),
+        4 => count_last::<T, 12>(cells, rows, counts),
+        8 => count_last::<T, 8>(cells, rows, counts),
+        12 => count_last::<T, 4>(cells, rows, counts),
+        _ => {}
     }
+}
+
+/// The last `N` fields; a fixed number, so that the inner loop is none.
+fn count_last<T: Copy + Into<u32>, const N: usize>(cells: &[[T; FACETED]], rows: &Bits, counts: &mut [u32]) {
+    rows.each(|row| {
+        if let Some(cells) = cells.get(row as usize).and_then(|cells| cells.last_chunk::<N>()) {
+            for term in cells {
+                if let Some(count) = counts.get_mut((*term).into() as usize) {
+                    *count += 1;
+                }
+            }
+        }
+    });
 }
 
 #[cfg(test)]

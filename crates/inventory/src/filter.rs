@@ -1,5 +1,7 @@
 //! Which units a request asks for.
 
+use std::ops::Range;
+
 use contract::payload::Filters;
 use contract::text::{contains_at_word_boundary, fold};
 use memchr::memmem::Finder;
@@ -11,8 +13,19 @@ use crate::terms::Field;
 use crate::text;
 use crate::unit::Unit;
 
-/// The units that satisfy all filters; `None` if nothing is asked, so that all of them do.
-pub(crate) fn matching(snapshot: &Snapshot, filters: &Filters) -> Option<Bits> {
+/// The codes that a column is bounded to; `None` where it is not.
+#[derive(Debug, Default)]
+pub(crate) struct Bounds {
+    pub(crate) year: Option<Range<u32>>,
+    pub(crate) price: Option<Range<u32>>,
+    pub(crate) mileage: Option<Range<u32>>,
+    pub(crate) displacement: Option<Range<u32>>,
+    pub(crate) electric_range: Option<Range<u32>>,
+}
+
+/// The units that satisfy all filters; `None` if nothing is asked, so that all of them do. With them what is
+/// known of their numbers, so that nobody looks for the smallest price where none can be.
+pub(crate) fn matching(snapshot: &Snapshot, filters: &Filters) -> (Option<Bits>, Bounds) {
     // Taken apart, so that a new filter cannot be forgotten here.
     let Filters {
         make,
@@ -73,15 +86,21 @@ pub(crate) fn matching(snapshot: &Snapshot, filters: &Filters) -> Option<Bits> {
         found.any(snapshot.terms.named(Field::DcFastCharge, "true").as_slice());
     }
     let columns = &snapshot.columns;
-    found.between(&columns.year, *year_min, *year_max);
-    found.between(&columns.price, *price_min, *price_max);
-    found.between(&columns.mileage, None, *mileage_max);
-    found.between(&columns.displacement, *displacement_cc_min, *displacement_cc_max);
-    found.between(&columns.electric_range, *electric_range_mi_min, *electric_range_mi_max);
+    let bounds = Bounds {
+        year: found.between(&columns.year, *year_min, *year_max),
+        price: found.between(&columns.price, *price_min, *price_max),
+        mileage: found.between(&columns.mileage, None, *mileage_max),
+        displacement: found.between(&columns.displacement, *displacement_cc_min, *displacement_cc_max),
+        electric_range: found.between(
+            &columns.electric_range,
+            *electric_range_mi_min,
+            *electric_range_mi_max,
+        ),
+    };
     if let Some(query) = query {
         text::restrict(snapshot, &mut found.bits, query);
     }
-    found.bits
+    (found.bits, bounds)
 }
 
 struct Narrowing<'s> {
@@ -165,10 +184,13 @@ impl Narrowing<'_> {
         }
     }
 
-    /// Keeps units within inclusive bounds.
-    fn between(&mut self, column: &Column, low: Option<i64>, high: Option<i64>) {
-        if low.is_some() || high.is_some() {
-            column.restrict(&mut self.bits, &column.between(low, high));
+    /// Keeps units within inclusive bounds; the codes of those.
+    fn between(&mut self, column: &Column, low: Option<i64>, high: Option<i64>) -> Option<Range<u32>> {
+        if low.is_none() && high.is_none() {
+            return None;
         }
+        let codes = column.between(low, high);
+        column.restrict(&mut self.bits, &codes);
+        Some(codes)
     }
 }

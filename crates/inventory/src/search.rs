@@ -1,5 +1,7 @@
 //! One page of the units that match, in order.
 
+use std::ops::Range;
+
 use contract::payload::{Filters, Sort, SortField, SortOrder};
 
 use crate::Snapshot;
@@ -62,11 +64,19 @@ pub fn search<'a>(
         Start::Skip(skip) => (usize::try_from(skip).unwrap_or(usize::MAX), None),
         Start::After(id) => (0, Some(snapshot.row_of(id).ok_or(UnknownRow)?)),
     };
-    let matching = filter::matching(snapshot, filters).unwrap_or_else(|| Bits::full(snapshot.rows));
+    let (matching, bounds) = filter::matching(snapshot, filters);
+    let matching = matching.unwrap_or_else(|| Bits::full(snapshot.rows));
     let total = matching.count();
     // One more than asked for tells whether there is more.
     let wanted = Wanted { after, skip, take: limit.saturating_add(1) };
-    let order = Order { column: snapshot.columns.of(sort.field), descending: sort.order == SortOrder::Desc };
+    let codes = match sort.field {
+        SortField::Price => bounds.price,
+        SortField::Mileage => bounds.mileage,
+        SortField::Year => bounds.year,
+        _ => None,
+    };
+    let order =
+        Order { column: snapshot.columns.of(sort.field), codes, descending: sort.order == SortOrder::Desc };
     let mut rows = order.page(&matching, total, &wanted);
     let more = rows.len() > limit;
     rows.truncate(limit);
@@ -86,6 +96,8 @@ struct Wanted {
 
 struct Order<'c> {
     column: &'c Column,
+    /// The codes that matches have, if the filters say.
+    codes: Option<Range<u32>>,
     descending: bool,
 }
 
@@ -97,53 +109,55 @@ impl Order<'_> {
         }
         // Two ways to the same rows: along the order until enough matches are found, or all matches by their
         // keys. Which one is shorter is a guess (matches may crowd at the far end), so the walk has a limit.
-        let limit = 4 * total + 256;
-        let guess =
-            wanted.skip.saturating_add(wanted.take).saturating_mul(matching.words().len() * 64) / total;
-        if guess <= limit {
-            let walk =
-                Walk { matching, skip: wanted.skip, take: wanted.take, steps: limit, rows: Vec::new() };
-            if let Some(rows) = self.walk(walk, wanted.after) {
+        let span = self.column.span(self.codes.as_ref());
+        let guess = wanted.skip.saturating_add(wanted.take).saturating_mul(span.len()) / total;
+        if guess <= 2 * total + 64 {
+            let steps = (16 * guess).clamp(64, 2 * total + 64);
+            let walk = Walk { matching, skip: wanted.skip, take: wanted.take, steps, rows: Vec::new() };
+            if let Some(rows) = self.walk(walk, span, wanted.after) {
                 return rows;
             }
         }
         self.select(matching, total, wanted)
     }
 
-    fn walk(&self, mut walk: Walk<'_>, after: Option<u32>) -> Option<Vec<u32>> {
-        let order = self.column.order();
-        let has_none = |row: &u32| self.column.code(*row) >= self.column.card();
+    fn walk(&self, mut walk: Walk<'_>, span: Range<usize>, after: Option<u32>) -> Option<Vec<u32>> {
+        let (column, order) = (self.column, self.column.order());
         let mut rest_from = 0;
         let going = match after {
             // The sorted part lies behind us.
-            Some(row) if has_none(&row) => {
+            Some(row) if column.code(row) >= column.card() => {
                 rest_from = row as usize + 1;
                 true
             }
-            Some(row) if self.descending => {
-                let place = self.column.place_of(row);
-                let run = self.column.run_start(place + 1);
-                let run_end = self.column.start_of(self.column.code(row) + 1);
-                order.visit(place + 1..run_end, |row| walk.meet(row)) && self.back(run, &mut walk)
+            Some(row) => {
+                let next = column.place_of(row) + 1;
+                if self.descending {
+                    let run_end = column.start_of(column.code(row) + 1).min(span.end);
+                    order.visit(next.max(span.start)..run_end, |row| walk.meet(row))
+                        && self.back(span.start..column.run_start(next).min(span.end), &mut walk)
+                } else {
+                    order.visit(next.max(span.start)..span.end, |row| walk.meet(row))
+                }
             }
-            Some(row) => order.visit(self.column.place_of(row) + 1..order.len(), |row| walk.meet(row)),
-            None if self.descending => self.back(order.len(), &mut walk),
-            None => order.visit(0..order.len(), |row| walk.meet(row)),
+            None if self.descending => self.back(span, &mut walk),
+            None => order.visit(span, |row| walk.meet(row)),
         };
-        if going {
-            walk.matching.visit_without(rest_from, self.column.has(), |row| walk.take(row));
+        // Where the filters bound the column, units without a value do not match.
+        if going && self.codes.is_none() {
+            walk.matching.visit_without(rest_from, column.has(), |row| walk.take(row));
         }
         (walk.steps > 0).then_some(walk.rows)
     }
 
     /// Runs of equal values from the largest to the smallest, each from its first row to its last.
-    fn back(&self, mut end: usize, walk: &mut Walk<'_>) -> bool {
-        while end > 0 {
-            let start = self.column.run_start(end);
-            if !self.column.order().visit(start..end, |row| walk.meet(row)) {
+    fn back(&self, mut span: Range<usize>, walk: &mut Walk<'_>) -> bool {
+        while !span.is_empty() {
+            let start = self.column.run_start(span.end);
+            if !self.column.order().visit(start..span.end, |row| walk.meet(row)) {
                 return false;
             }
-            end = start;
+            span.end = start;
         }
         true
     }
@@ -156,16 +170,23 @@ impl Order<'_> {
     }
 
     fn select(&self, matching: &Bits, total: usize, wanted: &Wanted) -> Vec<u32> {
-        let mut keys = Vec::with_capacity(total);
-        match wanted.after.map(|row| self.key(row)) {
-            None => matching.each(|row| keys.push(self.key(row))),
-            Some(after) => matching.each(|row| {
-                let key = self.key(row);
-                if key > after {
-                    keys.push(key);
+        let after = wanted.after.map(|row| self.key(row));
+        let needed = wanted.skip.saturating_add(wanted.take);
+        // More keys than that are cut down to the smallest now and then; most then never get in.
+        let room = needed.saturating_mul(2).clamp(256, total.max(256));
+        let mut keys: Vec<u64> = Vec::with_capacity(room.min(total));
+        let mut largest = u64::MAX;
+        matching.each(|row| {
+            let key = self.key(row);
+            if key < largest && after.is_none_or(|after| key > after) {
+                keys.push(key);
+                if keys.len() == room && room < total {
+                    let (_, cut, _) = keys.select_nth_unstable(needed.min(room - 1));
+                    largest = *cut;
+                    keys.truncate(needed);
                 }
-            }),
-        }
+            }
+        });
         if wanted.skip >= keys.len() {
             return Vec::new();
         }

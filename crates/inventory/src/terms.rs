@@ -12,25 +12,26 @@ use crate::lines::{Lines, LinesBuilder};
 use crate::sets::{Pairs, Sets};
 
 /// Where a term comes from. Fields up to [`FACETED`] are counted by facets and have one value a unit; from
-/// [`Field::Make`] on free text looks into them.
+/// [`Field::Driveline`] on free text looks into them. The faceted ones are in the order of how many values they
+/// usually have, which decides how they are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Field {
     Status,
     Condition,
     VehicleType,
-    Rooftop,
-    ChargePort,
     DcFastCharge,
-    Make,
-    Model,
-    Trim,
-    Year,
-    Body,
-    Fuel,
+    ChargePort,
+    Rooftop,
     Driveline,
+    Fuel,
+    Body,
     Transmission,
-    ExteriorColor,
+    Year,
+    Make,
     InteriorColor,
+    ExteriorColor,
+    Trim,
+    Model,
     Features,
     Engine,
     /// Words of descriptions.
@@ -232,7 +233,7 @@ impl Terms {
 
     /// The lines that free text looks into.
     pub(crate) fn searched(&self) -> Range<usize> {
-        self.of(Field::Make).start as usize..self.lines.len()
+        self.of(Field::Driveline).start as usize..self.lines.len()
     }
 
     /// The rows of each term.

@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
-pub fn rng(seed: u64) -> StdRng {
+pub(crate) fn rng(seed: u64) -> StdRng {
     StdRng::seed_from_u64(seed)
 }
 
@@ -86,14 +86,14 @@ fn vin(rng: &mut StdRng) -> String {
 }
 
 /// How a lot is filled.
-pub struct Taste {
+pub(crate) struct Taste {
     /// How often an optional member is there.
-    pub filled: f64,
+    pub(crate) filled: f64,
     /// How many distinct prices and mileages there are.
-    pub prices: i64,
+    pub(crate) prices: i64,
 }
 
-pub fn unit(rng: &mut StdRng, number: usize, taste: &Taste) -> Listing {
+pub(crate) fn unit(rng: &mut StdRng, number: usize, taste: &Taste) -> Listing {
     let filled = taste.filled;
     let vehicle_id = match rng.random_range(0..4) {
         0 => format!("veh \"{number}\"\\é"),
@@ -154,13 +154,14 @@ pub fn unit(rng: &mut StdRng, number: usize, taste: &Taste) -> Listing {
     }
 }
 
-pub fn lot(rng: &mut StdRng) -> (Vec<Listing>, Vec<Removed>) {
+pub(crate) fn lot(rng: &mut StdRng) -> (Vec<Listing>, Vec<Removed>) {
     let size = match rng.random_range(0..40) {
         0 => 0,
         1 => 1,
         2..20 => rng.random_range(2..40),
-        20..39 => rng.random_range(40..200),
+        20..38 => rng.random_range(40..200),
         // Large enough for the parts that only large lots have.
+        38 => rng.random_range(256..600),
         _ => rng.random_range(1000..2500),
     };
     let taste = Taste {
@@ -249,7 +250,12 @@ fn bound(rng: &mut StdRng, low: i64, high: i64) -> i64 {
     }
 }
 
-pub fn filters(rng: &mut StdRng, lot: &[Listing]) -> Filters {
+fn price(rng: &mut StdRng) -> i64 {
+    let high = *[20_050, 20_600, 1_020_000].choose(rng).unwrap();
+    bound(rng, 19_990, high)
+}
+
+pub(crate) fn filters(rng: &mut StdRng, lot: &[Listing]) -> Filters {
     let mut f = Filters::default();
     for _ in 0..*[0, 1, 1, 2, 2, 3, 5].choose(rng).unwrap() {
         match rng.random_range(0..27) {
@@ -271,9 +277,12 @@ pub fn filters(rng: &mut StdRng, lot: &[Listing]) -> Filters {
             15 => f.dc_fast_charge = Some(rng.random_bool(0.7)),
             16 => f.year_min = Some(bound(rng, 1995, 2030)),
             17 => f.year_max = Some(bound(rng, 1995, 2030)),
-            18 => f.price_min = Some(bound(rng, 19_990, 20_600)),
-            19 => f.price_max = Some(bound(rng, 19_990, 20_600)),
-            20 => f.mileage_max = Some(bound(rng, 0, 6_000)),
+            18 => f.price_min = Some(price(rng)),
+            19 => f.price_max = Some(price(rng)),
+            20 => {
+                let high = *[300, 6_000, 10_000_000].choose(rng).unwrap();
+                f.mileage_max = Some(bound(rng, 0, high));
+            }
             21 => f.displacement_cc_min = Some(bound(rng, 0, 2_000)),
             22 => f.electric_range_mi_min = Some(bound(rng, 0, 310)),
             23 => f.electric_range_mi_max = Some(bound(rng, 0, 310)),
@@ -288,7 +297,7 @@ pub fn filters(rng: &mut StdRng, lot: &[Listing]) -> Filters {
     f
 }
 
-pub fn sort(rng: &mut StdRng) -> Sort {
+pub(crate) fn sort(rng: &mut StdRng) -> Sort {
     let order = if rng.random_bool(0.5) { SortOrder::Asc } else { SortOrder::Desc };
     Sort { field: *SortField::ALL.choose(rng).unwrap(), order }
 }

@@ -9,7 +9,7 @@ use contract::text::{contains_at_word_boundary, fold};
 use inventory::Removed;
 use serde_json::Value;
 
-pub fn matches(unit: &Listing, f: &Filters) -> bool {
+pub(crate) fn matches(unit: &Listing, f: &Filters) -> bool {
     let equal = |wanted: &[String], value: Option<&str>| {
         wanted.is_empty() || value.is_some_and(|value| wanted.iter().any(|w| fold(w) == fold(value)))
     };
@@ -81,7 +81,7 @@ fn occurs(unit: &Listing, token: &str) -> bool {
     single.into_iter().flatten().chain(&unit.features).any(|text| fold(text).contains(token))
 }
 
-pub fn sorted<'l>(units: &[&'l Listing], sort: Sort) -> Vec<&'l Listing> {
+pub(crate) fn sorted<'l>(units: &[&'l Listing], sort: Sort) -> Vec<&'l Listing> {
     fn last<T: Ord>(a: Option<T>, b: Option<T>, descending: bool) -> Ordering {
         match (a, b) {
             (Some(a), Some(b)) if descending => b.cmp(&a),
@@ -110,7 +110,7 @@ pub fn sorted<'l>(units: &[&'l Listing], sort: Sort) -> Vec<&'l Listing> {
 }
 
 /// The Facets object, spelled as the engine has to spell it.
-pub fn facets(lot: &[Listing], matching: &[&Listing]) -> String {
+pub(crate) fn facets(lot: &[Listing], matching: &[&Listing]) -> String {
     type Get = fn(&Listing) -> Option<String>;
     let counted: [(&str, Get); 16] = [
         ("makes", |u| u.make.clone()),
@@ -190,7 +190,7 @@ fn usual_spelling(lot: &[Listing], get: fn(&Listing) -> Option<String>, folded: 
 }
 
 /// Whom identifiers lead to: `Some(Some(id))` a live unit, `Some(None)` a removed one.
-pub fn find(
+pub(crate) fn find(
     lot: &[Listing],
     removed: &[Removed],
     vin: Option<&str>,
