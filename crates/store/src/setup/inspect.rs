@@ -35,9 +35,10 @@ pub async fn inspect(database: &Database) -> Result<Facts, Error> {
         Err(Error::Unsupported(reason)) => Some(reason),
         Err(error) => return Err(error),
     };
-    let (version, clock, may_create_roles): (String, DateTime<Utc>, bool) = sqlx::query_as(
+    let (version, clock, owns_database, makes_roles): (String, DateTime<Utc>, bool, bool) = sqlx::query_as(
         "select current_setting('server_version'), clock_timestamp(),
-                me.rolsuper or (me.rolcreaterole and d.datdba = me.oid
+                me.rolsuper or d.datdba = me.oid,
+                me.rolsuper or (me.rolcreaterole
                                 and not exists (select from pg_roles ours where ours.rolname = any($1)))
          from pg_roles me, pg_database d
          where me.rolname = session_user and d.datname = current_database()",
@@ -45,7 +46,11 @@ pub async fn inspect(database: &Database) -> Result<Facts, Error> {
     .bind(roles::ROLES)
     .fetch_one(&mut login)
     .await?;
-    let roles_ready = roles::steps(&mut login, database.name()).await?.is_empty();
+    let steps = roles::steps(&mut login, database.name()).await?;
+    let roles_ready = steps.is_empty();
+    // On a server that has the roles already, a further database needs no more than its owner can give.
+    let about_roles = steps.iter().any(|step| !step.starts_with("grant create on database "));
+    let may_create_roles = owns_database && (makes_roles || !about_roles);
     login.close().await?;
     let server_version = version.split(' ').next().unwrap_or_default().to_owned();
     Ok(Facts { server_version, unsupported, clock, roles_ready, may_create_roles })
