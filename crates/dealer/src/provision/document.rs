@@ -119,8 +119,8 @@ const MEMBERS: [&str; 15] = [
 /// # Errors
 /// Only when nothing of it can be used: no JSON, another outer form, a slug twice.
 pub fn read(text: &str) -> Result<Document, ReadError> {
+    // Members beside `tenants` are for people, such as `about`.
     #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
     struct Outer {
         tenants: InOrder,
     }
