@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix_web::web::{self, Payload};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use contract::ContractVersion;
-use dealer::{Dealer, Place, ResolveError, Tenant};
+use dealer::{Dealer, OwnHost, Place, ResolveError, Tenant};
 
 use crate::interfaces::{self, Visit};
 use crate::observe::Note;
@@ -40,16 +40,14 @@ pub(crate) async fn serve(
 }
 
 /// The dealer that owns a host name; `None` for the platform's own and any other name.
+///
+/// The platform's names come first: no dealer's domain, however it came to be stored, takes them over.
 fn dealer_host<'h>(dealer: &Dealer, host: &'h str) -> Option<Place<'h>> {
-    if dealer.is_domain(host) {
-        return Some(Place::Domain(host));
+    match dealer.addresses().own_host(host) {
+        Some(OwnHost::Platform) => None,
+        Some(OwnHost::Slug(slug)) => Some(Place::Slug(slug)),
+        None => dealer.is_domain(host).then_some(Place::Domain(host)),
     }
-    let addresses = dealer.addresses();
-    if host == addresses.origin.host() {
-        return None;
-    }
-    let label = host.strip_suffix(addresses.host_suffix()?)?.strip_suffix('.')?;
-    Some(Place::Slug(label))
 }
 
 async fn at_platform(
@@ -71,7 +69,7 @@ async fn at_platform(
     }
     let mut segments = path.trim_start_matches('/').trim_end_matches('/').split('/');
     match (segments.next(), segments.next(), segments.next()) {
-        (Some(""), None, None) => pages::platform(request, dealer),
+        (Some(""), None, None) => pages::platform(request, dealer).await,
         (Some(contract), Some("a2a"), None) => match built(contract) {
             Some(contract) => interfaces::a2a::serve_shared(request, payload, dealer, contract).await,
             None => answer::not_found(request),

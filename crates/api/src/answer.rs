@@ -1,7 +1,7 @@
 //! Answers that are HTTP's own: problems, wrong methods, conditional reads.
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -40,7 +40,11 @@ pub(crate) fn unavailable(request: &HttpRequest) -> HttpResponse {
     answer
 }
 
+/// For every method that is not among `allowed`; who asks with OPTIONS is told them.
 pub(crate) fn wrong_method(request: &HttpRequest, allowed: &'static str) -> HttpResponse {
+    if request.method() == Method::OPTIONS {
+        return HttpResponse::NoContent().insert_header((header::ALLOW, allowed)).finish();
+    }
     let detail = format!("This address takes {allowed}.");
     let mut answer = problem(request, StatusCode::METHOD_NOT_ALLOWED, &detail);
     answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));

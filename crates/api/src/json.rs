@@ -1,10 +1,12 @@
 //! Reading JSON from strangers: what is legal is read, however odd; what is not is refused quickly.
 //!
-//! Two things that JSON allows and our parser does not are repaired first, and only when a first try fails: numbers
-//! beyond the range of a double (the largest one is taken) and escapes of lone surrogates (U+FFFD is taken).
+//! Two things that JSON allows and our parser does not are repaired, and only when a first try fails: numbers
+//! beyond the range of a double (the largest one is taken) and escapes of lone surrogates (U+FFFD is taken). Values
+//! that are only handed back, such as a request's id, are never repaired.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -17,7 +19,14 @@ pub(crate) struct RawObject<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 impl<'a> RawObject<'a> {
     /// Reads an object; `None` for anything else.
     pub(crate) fn parse(text: &'a str) -> Option<RawObject<'a>> {
-        serde_json::from_str(text).ok()
+        if let Ok(Members(members, _)) = serde_json::from_str::<Members<'a, Key<'a>>>(text) {
+            return Some(RawObject(members));
+        }
+        // A name may hold a lone surrogate, which is legal and not ours to know. Reading names as bytes gets past
+        // it, and past other things that are not legal, so the text must be well-formed first.
+        serde_json::from_str::<&RawValue>(text).ok()?;
+        let Members(members, _) = serde_json::from_str::<Members<'a, OddKey<'a>>>(text).ok()?;
+        Some(RawObject(members))
     }
 
     /// The member, wherever it stands; `null` counts as there.
@@ -31,45 +40,77 @@ impl<'a> RawObject<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
+/// The members of an object, in their order.
+struct Members<'a, K>(Vec<(Cow<'a, str>, &'a RawValue)>, PhantomData<K>);
+
+impl<'de: 'a, 'a, K: Deserialize<'de> + Into<Cow<'a, str>>> Deserialize<'de> for Members<'a, K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = RawObject<'de>;
+        struct Object<'a, K>(PhantomData<(&'a str, K)>);
+        impl<'de: 'a, 'a, K: Deserialize<'de> + Into<Cow<'a, str>>> Visitor<'de> for Object<'a, K> {
+            type Value = Members<'a, K>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawObject<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::with_capacity(8);
-                while let Some(Key(key)) = map.next_key()? {
-                    members.push((key, map.next_value()?));
+                while let Some(key) = map.next_key::<K>()? {
+                    members.push((key.into(), map.next_value()?));
                 }
-                Ok(RawObject(members))
+                Ok(Members(members, PhantomData))
             }
         }
-        deserializer.deserialize_map(Members)
+        deserializer.deserialize_map(Object(PhantomData))
     }
 }
 
 /// A member's name, borrowed where it has no escapes.
 struct Key<'a>(Cow<'a, str>);
 
+/// The same of an object that is known to be well-formed: lone surrogates become U+FFFD.
+struct OddKey<'a>(Cow<'a, str>);
+
+impl<'a> From<Key<'a>> for Cow<'a, str> {
+    fn from(key: Key<'a>) -> Self {
+        key.0
+    }
+}
+
+impl<'a> From<OddKey<'a>> for Cow<'a, str> {
+    fn from(key: OddKey<'a>) -> Self {
+        key.0
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Name;
-        impl<'de> Visitor<'de> for Name {
-            type Value = Key<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a member name")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Name)
+        deserializer.deserialize_str(Name).map(Key)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for OddKey<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(Name).map(OddKey)
+    }
+}
+
+struct Name;
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a member name")
+    }
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(String::from_utf8_lossy(bytes))
+    }
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(String::from_utf8_lossy(bytes).into_owned()))
     }
 }
 
@@ -98,7 +139,7 @@ pub(crate) fn value(raw: &RawValue) -> Option<Value> {
 }
 
 /// The text with the two repairs of this module.
-pub(crate) fn repaired(text: &str) -> String {
+fn repaired(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -248,6 +289,22 @@ mod tests {
         assert_eq!(object.get("a").unwrap().get(), "2");
         assert!(object.proto("b", "b").is_none());
         assert!(RawObject::parse("[1]").is_none());
+    }
+
+    #[test]
+    fn names_with_lone_surrogates_are_read_and_ill_formed_ones_are_not() {
+        let object = RawObject::parse(r#"{"\ud800":1,"\udc00x":[1e999],"id":"\ud800"}"#).unwrap();
+        assert_eq!(object.get("id").unwrap().get(), r#""\ud800""#);
+        assert_eq!(object.get("\u{fffd}\u{fffd}\u{fffd}x").unwrap().get(), "[1e999]");
+        for bad in [
+            "{\"\\ud800\":1,\"a\nb\":2}",
+            r#"{"\ud800":1"#,
+            r#"{"\ud8":1}"#,
+            r#"{"\ud800":1}}"#,
+            r#""\ud800""#,
+        ] {
+            assert!(RawObject::parse(bad).is_none(), "{bad:?}");
+        }
     }
 
     #[test]

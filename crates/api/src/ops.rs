@@ -16,7 +16,7 @@ pub(crate) async fn serve(request: &HttpRequest, state: &ApiState, path: &str) -
         _ => return None,
     };
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return Some(answer::wrong_method(request, "GET, HEAD"));
+        return Some(answer::wrong_method(request, "GET, HEAD, OPTIONS"));
     }
     Some(respond(request, state))
 }

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use actix_web::http::{Method, header};
 use actix_web::{HttpRequest, HttpResponse};
+use contract::payload::SortField;
 use contract::{ContractSpec, ContractVersion, SkillId};
-use dealer::{Dealer, Tenant};
+use dealer::{Dealer, Place, Tenant};
 
 use crate::answer;
 
@@ -20,7 +21,7 @@ td,th{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #dc
 overflow-wrap:break-word}main{overflow-x:auto}p.lead{color:#48535f;margin:0}";
 
 /// The platform's own page.
-pub(crate) fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResponse {
+pub(crate) async fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResponse {
     let origin = dealer.addresses().origin.as_str();
     let slugs = dealer.active_slugs(LISTED);
     let active = dealer.figures().active;
@@ -55,6 +56,12 @@ pub(crate) fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResponse {
         body.push_str("</table>");
         if active > slugs.len() {
             push(&mut body, format_args!("<p>… and {} more.</p>", active - slugs.len()));
+        }
+        // A dealer that cannot be read now is only missing as the example.
+        if let Some(slug) = slugs.first()
+            && let Ok(tenant) = dealer.resolve(Place::Slug(slug)).await
+        {
+            try_it(&mut body, &tenant, &dealer.addresses().path_base(slug), tenant.default_contract);
         }
     }
     push(
@@ -100,12 +107,21 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
         let skill = id.spec();
         push(&mut body, format_args!("<tr><td><code>{id}</code></td><td>{}</td></tr>", skill.description));
     }
-    body.push_str("</table><h2>Try it</h2>");
-    push(&mut body, format_args!("<pre>curl -s {}</pre>", escaped(&shell_quoted(&card))));
-    if tenant.skills.contains(&SkillId::InventorySearch) {
-        push(&mut body, format_args!("<pre>{}</pre>", escaped(&search_command(tenant, &endpoint, spec))));
-    }
+    body.push_str("</table>");
+    try_it(&mut body, tenant, &tenant.base, contract);
     html(request, &tenant.name, &body, Some(&card))
+}
+
+/// Commands that work when they are pasted into a shell.
+fn try_it(body: &mut String, tenant: &Tenant, base: &str, contract: ContractVersion) {
+    let Some(spec) = contract.spec() else { return };
+    let card = format!("{base}.well-known/agent-card.json");
+    let endpoint = format!("{base}{contract}/a2a");
+    body.push_str("<h2>Try it</h2>");
+    push(body, format_args!("<pre tabindex=0>curl -s {}</pre>", escaped(&shell_quoted(&card))));
+    if tenant.skills.contains(&SkillId::InventorySearch) {
+        push(body, format_args!("<pre tabindex=0>{}</pre>", escaped(&search_command(tenant, &endpoint, spec))));
+    }
 }
 
 /// A search as a command that works when it is pasted into a shell.
@@ -115,10 +131,15 @@ pub fn search_command(tenant: &Tenant, endpoint: &str, spec: &ContractSpec) -> S
         Some(value) => format!("\"tenant\":{},", serde_json::Value::from(value.as_str())),
         None => String::new(),
     };
+    let fields = tenant.policy.search.as_ref().and_then(|search| search.sort_fields.as_ref());
+    let sort = match fields.is_none_or(|fields| fields.contains(&SortField::Price)) {
+        true => ",\"sort\":{\"field\":\"price\",\"order\":\"asc\"}",
+        false => "",
+    };
     let request = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"SendMessage\",\"params\":{{{tenant_member}\"message\":{{\
          \"messageId\":\"m-1\",\"role\":\"ROLE_USER\",\"parts\":[{{\"mediaType\":\"{}\",\"data\":{{\"type\":\"{}\",\
-         \"pagination\":{{\"limit\":3}},\"sort\":{{\"field\":\"price\",\"order\":\"asc\"}}}}}}]}},\
+         \"pagination\":{{\"limit\":3}}{sort}}}}}]}},\
          \"configuration\":{{\"acceptedOutputModes\":[\"{}\"]}}}}}}",
         skill.request_media_type, skill.request_type, skill.response_media_type,
     );
@@ -133,7 +154,7 @@ pub fn search_command(tenant: &Tenant, endpoint: &str, spec: &ContractSpec) -> S
 
 fn html(request: &HttpRequest, title: &str, body: &str, card: Option<&str>) -> HttpResponse {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return answer::wrong_method(request, "GET, HEAD");
+        return answer::wrong_method(request, "GET, HEAD, OPTIONS");
     }
     let link = card.map(|card| {
         format!(

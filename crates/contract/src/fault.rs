@@ -191,7 +191,8 @@ impl Fault {
             details.insert("errors".to_owned(), Value::Array(errors));
         }
         if let Some(wait) = self.retry_after {
-            let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+            // Rounded up: who waits exactly as long as told must succeed.
+            let ms = u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX).max(1);
             details.insert("retry_after_ms".to_owned(), ms.into());
         }
         (!details.is_empty()).then_some(Value::Object(details))
@@ -260,6 +261,8 @@ mod tests {
             "retry_after_ms": 1
         });
         assert_eq!(fault.wire_details(), Some(expected));
+        let fault = Fault::new(FaultCode::RateLimited, "Wait.").retry_after(Duration::from_micros(19_001));
+        assert_eq!(fault.wire_details(), Some(json!({"retry_after_ms": 20})));
     }
 
     #[test]

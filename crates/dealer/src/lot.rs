@@ -21,10 +21,21 @@ pub(crate) struct Held {
     cursors_until: AtomicU64,
 }
 
+/// In the place of a time: the version was given up, and no cursor may be issued from it any more.
+const GIVEN_UP: u64 = u64::MAX;
+
 impl Held {
-    /// Notes that a cursor was issued that ends at `until` (unix seconds).
-    pub(crate) fn keep_until(&self, until: u64) {
-        self.cursors_until.fetch_max(until, Ordering::Relaxed);
+    /// Keeps the version until `until` (unix seconds), for a cursor that is about to be issued; `false` when it has
+    /// been given up meanwhile.
+    pub(crate) fn keep_until(&self, until: u64) -> bool {
+        let kept = |now: u64| (now != GIVEN_UP).then(|| now.max(until));
+        self.cursors_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, kept).is_ok()
+    }
+
+    /// Gives the version up unless a cursor needs it. One step, so that no cursor is issued in between.
+    fn give_up(&self, now: u64) -> bool {
+        let unneeded = |until: u64| (until <= now || until == GIVEN_UP).then_some(GIVEN_UP);
+        self.cursors_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, unneeded).is_ok()
     }
 }
 
@@ -51,7 +62,7 @@ impl View {
     fn superseded(&self, next: Arc<Held>, now: u64) -> View {
         let mut older: Vec<_> = std::iter::once(&self.current)
             .chain(&self.older)
-            .filter(|held| held.cursors_until.load(Ordering::Relaxed) > now)
+            .filter(|held| !held.give_up(now))
             .cloned()
             .collect();
         older.truncate(MAX_OLDER);
@@ -159,5 +170,27 @@ impl Lots {
             .await
             .map_err(|join| LoadError::Build(join.to_string().into()))?;
         Ok(Arc::new(Held { snapshot, cursors_until: AtomicU64::new(0) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_given_up_or_kept_and_never_both() {
+        let held = |version| {
+            let snapshot = Snapshot::build(version, Vec::new(), Vec::new());
+            Arc::new(Held { snapshot, cursors_until: AtomicU64::new(0) })
+        };
+        let first = View { current: held(1), older: Vec::new() };
+        assert!(first.current.keep_until(100));
+        let second = first.superseded(held(2), 50);
+        assert!(second.at(1).is_some(), "a cursor needs it");
+        // A search that began on the second version wants to issue a cursor after it was superseded.
+        let third = second.superseded(held(3), 99);
+        assert!(third.at(2).is_none() && !second.current.keep_until(200));
+        let fourth = third.superseded(held(4), 100);
+        assert!(fourth.at(1).is_none() && !first.current.keep_until(200));
     }
 }

@@ -12,7 +12,7 @@ const CACHE: &str = "public, max-age=300";
 pub(super) async fn serve(visit: Visit<'_>) -> HttpResponse {
     let request = visit.request;
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return answer::wrong_method(request, "GET, HEAD");
+        return answer::wrong_method(request, "GET, HEAD, OPTIONS");
     }
     let Some(card) = visit.target.tenant.card(visit.target.contract) else {
         return answer::not_found(request);

@@ -37,33 +37,42 @@ impl Skill for Search {
             fingerprint: cursor::fingerprint(&request.filters, sort),
         };
         let now = unix_now();
-        let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
+        let expires_at = now + CURSOR_SECONDS;
         let cursor = match &request.pagination.cursor {
             Some(text) => {
                 Some(cursor::decode(&dealer.inner.cursor_key, &scope, text, now).map_err(bad_cursor)?)
             }
             None => None,
         };
-        let (held, start) = match &cursor {
-            None => (&view.current, Start::Beginning),
-            Some(cursor) => {
-                let held = view.at(cursor.version).ok_or_else(|| bad_cursor(CursorError::Expired))?;
-                (held, Start::After(&cursor.after))
+        let mut tries = 0;
+        loop {
+            let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
+            let (held, start) = match &cursor {
+                None => (&view.current, Start::Beginning),
+                Some(cursor) => {
+                    let held = view.at(cursor.version).ok_or_else(|| bad_cursor(CursorError::Expired))?;
+                    (held, Start::After(&cursor.after))
+                }
+            };
+            let page = inventory::search(&held.snapshot, &request.filters, sort, start, page_size)
+                .map_err(|_| bad_cursor(CursorError::Malformed))?;
+            let last = page.more.then(|| page.rows.last()).flatten();
+            if last.is_some() && !held.keep_until(expires_at) && tries < 3 {
+                // Superseded while we searched it: its cursor would be refused, so the newer lot is searched.
+                tries += 1;
+                tokio::task::yield_now().await;
+                continue;
             }
-        };
-        let page = inventory::search(&held.snapshot, &request.filters, sort, start, page_size)
-            .map_err(|_| bad_cursor(CursorError::Malformed))?;
-        let next = page.more.then(|| page.rows.last()).flatten().map(|last| {
-            let expires_at = now + CURSOR_SECONDS;
-            held.keep_until(expires_at);
-            let next =
-                Cursor { version: held.snapshot.version(), after: last.vehicle_id.to_owned(), expires_at };
-            cursor::encode(&dealer.inner.cursor_key, &scope, &next)
-        });
-        open_payload(out, Self::ID);
-        write_result(out, &page, limit, next.as_deref(), &applied_filters(raw), sort);
-        close_payload(out, call);
-        Ok(())
+            let next = last.map(|last| {
+                let version = held.snapshot.version();
+                let next = Cursor { version, after: last.vehicle_id.to_owned(), expires_at };
+                cursor::encode(&dealer.inner.cursor_key, &scope, &next)
+            });
+            open_payload(out, Self::ID);
+            write_result(out, &page, limit, next.as_deref(), &applied_filters(raw), sort);
+            close_payload(out, call);
+            return Ok(());
+        }
     }
 }
 
@@ -156,23 +165,30 @@ pub(crate) fn check_offered(call: &Call, request: &InventorySearchRequest, raw: 
             }
         }
     }
-    if !violations.is_empty() {
-        let message = "This dealer does not offer every filter of the request; see details.errors.";
-        return Err(Fault::new(FaultCode::UnsupportedFilter, message).with_violations(violations));
-    }
+    let code = if violations.is_empty() { FaultCode::UnsupportedSort } else { FaultCode::UnsupportedFilter };
+    let mut sorts = None;
     if let (Some(fields), Some(sort)) = (&search.sort_fields, request.sort)
         && !fields.contains(&sort.field)
     {
-        let offered: Vec<_> = fields.iter().map(|field| field.as_str()).collect();
-        return Err(Fault::new(FaultCode::UnsupportedSort, "This dealer does not sort by that field.")
-            .with_detail("supported_sort_fields", offered)
-            .with_violations(vec![Violation::new(
-                "/sort/field",
-                "x-unsupported",
-                "this dealer does not offer this sort field",
-            )]));
+        sorts = Some(fields.iter().map(|field| field.as_str()).collect::<Vec<_>>());
+        violations.push(Violation::new(
+            "/sort/field",
+            "x-unsupported",
+            "this dealer does not offer this sort field",
+        ));
     }
-    Ok(())
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let message = match code {
+        FaultCode::UnsupportedSort => "This dealer does not sort by that field.",
+        _ => "This dealer does not offer every filter of the request; see details.errors.",
+    };
+    let fault = Fault::new(code, message).with_violations(violations);
+    Err(match sorts {
+        Some(offered) => fault.with_detail("supported_sort_fields", offered),
+        None => fault,
+    })
 }
 
 fn bad_cursor(why: CursorError) -> Fault {

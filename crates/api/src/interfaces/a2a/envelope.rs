@@ -14,23 +14,6 @@ pub(super) struct Envelope<'a> {
     pub(super) params: Option<&'a RawValue>,
 }
 
-/// Why there is no envelope.
-pub(super) enum Unparsed {
-    /// Perhaps legal, but not for our parser as it stands.
-    Odd,
-    /// Refused.
-    Refused(ProtocolError),
-}
-
-impl Unparsed {
-    pub(super) fn into_refusal(self) -> Refusal {
-        match self {
-            Unparsed::Odd => ProtocolError::parse("The body is not JSON.").into(),
-            Unparsed::Refused(error) => error.into(),
-        }
-    }
-}
-
 /// The body as text, if it may be parsed at all.
 pub(super) fn text(body: &[u8]) -> Result<&str, Refusal> {
     let text = std::str::from_utf8(body).map_err(|_| ProtocolError::parse("The body is not UTF-8."))?;
@@ -42,20 +25,20 @@ pub(super) fn text(body: &[u8]) -> Result<&str, Refusal> {
 
 impl<'a> Envelope<'a> {
     /// Reads an envelope. `id` becomes the request's id, digit for digit, as soon as there is a valid one.
-    pub(super) fn parse(text: &'a str, id: &mut Cow<'a, str>) -> Result<Envelope<'a>, Unparsed> {
-        let refuse = |why| Err(Unparsed::Refused(ProtocolError::invalid_request(why)));
+    pub(super) fn parse(text: &'a str, id: &mut &'a str) -> Result<Envelope<'a>, ProtocolError> {
+        let refuse = |why| Err(ProtocolError::invalid_request(why));
         let Some(object) = RawObject::parse(text) else {
             // Only now it matters whether this is JSON of another type or none at all.
             return match serde_json::from_str::<&RawValue>(text) {
                 Ok(raw) if raw.get().starts_with('[') => refuse("Batches are not served; send one request."),
-                Ok(raw) if !raw.get().starts_with('{') => refuse("A request must be an object."),
-                Ok(_) | Err(_) => Err(Unparsed::Odd),
+                Ok(_) => refuse("A request must be an object."),
+                Err(_) => Err(ProtocolError::parse("The body is not JSON.")),
             };
         };
         match object.get("id").map(RawValue::get) {
             None => return refuse("A request needs an id; notifications are not served."),
             Some(raw) if raw.starts_with(['"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) => {
-                *id = Cow::Borrowed(raw);
+                *id = raw;
             }
             Some(_) => return refuse("The id must be a string or a number."),
         }

@@ -12,6 +12,8 @@ use crate::json::{self, NotText, RawObject};
 
 /// Longest `messageId` and `contextId`, in characters.
 const MAX_ID: usize = 256;
+/// More than any honest message can get wrong; a megabyte of bad parts would otherwise be answered with thirty.
+const MOST_LISTED: usize = 100;
 
 /// The parameters, not judged yet.
 pub(super) struct SendMessage<'a> {
@@ -159,6 +161,10 @@ fn data_part<'a>(parts: &[&'a RawValue], wrong: &mut Vec<(String, &'static str)>
     }
     let mut found = None;
     for (i, raw) in parts.iter().enumerate() {
+        if wrong.len() >= MOST_LISTED {
+            wrong.push(("message.parts".to_owned(), "has further problems that are not listed"));
+            return None;
+        }
         let at = format!("message.parts[{i}]");
         let Some(part) = RawObject::parse(raw.get()) else {
             wrong.push((at, "must be an object"));
@@ -216,7 +222,7 @@ pub(super) fn check_input_mode(
 }
 
 /// Modes are alternatives: one that fits is enough, and none at all means anything.
-pub(super) fn check_output_modes(accepted: Vec<String>, skill: &SkillSpec) -> Result<(), ProtocolError> {
+pub(super) fn check_output_modes(accepted: &[String], skill: &SkillSpec) -> Result<(), ProtocolError> {
     let fits = |mode: &String| {
         let mode = essence(mode);
         mode.eq_ignore_ascii_case(skill.response_media_type)

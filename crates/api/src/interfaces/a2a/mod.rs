@@ -8,7 +8,7 @@ mod message;
 use std::borrow::Cow;
 
 use actix_web::http::header::{self, HeaderValue};
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::Payload;
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use contract::{ContractSpec, ContractVersion, Fault};
@@ -73,6 +73,12 @@ async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, doo
             let detail = "The body is larger than 1 MiB.";
             return answer::problem(request, StatusCode::PAYLOAD_TOO_LARGE, detail);
         }
+        Err(BodyError::TooSlow) => {
+            let detail = "The body did not arrive in time.";
+            let mut slow = answer::problem(request, StatusCode::REQUEST_TIMEOUT, detail);
+            slow.head_mut().set_connection_type(ConnectionType::Close);
+            return slow;
+        }
         Err(BodyError::Broken) => {
             return answer::problem(
                 request,
@@ -112,7 +118,7 @@ struct Exchange<'a> {
 
 impl Exchange<'_> {
     async fn run(&self, body: &[u8], note: &mut Note) -> Reply {
-        let mut id = Cow::Borrowed("null");
+        let mut id = "null";
         let mut activated = false;
         match self.attempt(body, &mut id, &mut activated, note).await {
             Ok(body) => {
@@ -121,7 +127,7 @@ impl Exchange<'_> {
             }
             Err(refusal) => {
                 note.outcome = refusal.name();
-                Reply { body: refusal.encode(&id, self.spec), activated }
+                Reply { body: refusal.encode(id, self.spec), activated }
             }
         }
     }
@@ -129,29 +135,17 @@ impl Exchange<'_> {
     async fn attempt<'b>(
         &self,
         body: &'b [u8],
-        id: &mut Cow<'b, str>,
+        id: &mut &'b str,
         activated: &mut bool,
         note: &mut Note,
     ) -> Result<Vec<u8>, Refusal> {
         headers::check_content_type(self.request.headers())?;
-        let repaired;
-        let text = envelope::text(body)?;
-        let envelope = match Envelope::parse(text, id) {
-            Ok(envelope) => envelope,
-            // Legal JSON that our parser does not take as it is; see `crate::json`.
-            Err(envelope::Unparsed::Odd) => {
-                repaired = crate::json::repaired(text);
-                let mut repaired_id = Cow::Borrowed("null");
-                let parsed = Envelope::parse(&repaired, &mut repaired_id);
-                *id = Cow::Owned(repaired_id.into_owned());
-                parsed.map_err(|unparsed| unparsed.into_refusal())?
-            }
-            Err(unparsed) => return Err(unparsed.into_refusal()),
-        };
+        let envelope = Envelope::parse(envelope::text(body)?, id)?;
         headers::check_version(self.request.headers(), self.spec)?;
         *activated = headers::check_extension(self.request.headers(), self.spec)?;
         envelope::check_method(&envelope.method)?;
         let sent = SendMessage::read(&envelope)?;
+        let accepted = sent.accepted_output_modes()?;
         let target = self.addressed(&sent).await?;
         let parsed = sent.message()?;
 
@@ -162,7 +156,7 @@ impl Exchange<'_> {
         note.skill = skill.id.as_str();
         span.record("skill", note.skill);
         message::check_input_mode(parsed.media_type.as_deref(), skill, self.spec)?;
-        message::check_output_modes(sent.accepted_output_modes()?, skill)?;
+        message::check_output_modes(&accepted, skill)?;
 
         let mut out = Vec::with_capacity(2048);
         open_reply(&mut out, id, &parsed.context_id);
