@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::fmt;
 
 use contract::listing::unit_id;
-use contract::{Contract, ContractVersion, SkillId, Violation};
+use contract::{Contract, ContractVersion, SkillId};
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use store::TenantState;
 
 use super::Problem;
+use super::rules::{self, Findings};
 use crate::origin::{is_domain, is_slug};
 use crate::policy::{Policy, SearchPolicy};
 
@@ -93,9 +94,6 @@ pub(crate) struct SoldUnit {
     pub(crate) stock: Option<String>,
 }
 
-/// Longest identifier of a unit, in bytes. Cursors carry one, and an index entry of PostgreSQL must hold it.
-const MAX_UNIT_ID: usize = 512;
-
 const MEMBERS: [&str; 15] = [
     "dealer_id",
     "name",
@@ -167,24 +165,6 @@ struct Checks {
     contract: Contract,
 }
 
-/// Problems found so far, and where in the document we are.
-struct Findings {
-    base: String,
-    problems: Vec<Problem>,
-}
-
-impl Findings {
-    fn add(&mut self, below: &str, message: impl Into<String>) {
-        self.problems.push(Problem { pointer: format!("{}{below}", self.base), message: message.into() });
-    }
-
-    fn add_all(&mut self, below: &str, violations: Vec<Violation>) {
-        for violation in violations {
-            self.add(&format!("{below}{}", violation.location), violation.message);
-        }
-    }
-}
-
 impl Checks {
     fn tenant(&self, slug: &str, body: &Value) -> Result<Wanted, Vec<Problem>> {
         let escaped = slug.replace('~', "~0").replace('/', "~1");
@@ -203,7 +183,7 @@ impl Checks {
         for key in body.keys().filter(|key| !MEMBERS.contains(&key.as_str())) {
             found.add(&format!("/{}", key.replace('~', "~0").replace('/', "~1")), "there is no such member");
         }
-        refuse_nul(&mut found, "", &Value::Object(body.clone()));
+        rules::refuse_nul(&mut found, "", &Value::Object(body.clone()));
         let wanted = Wanted {
             dealer_id: text(&mut found, body, "dealer_id"),
             name: text(&mut found, body, "name"),
@@ -254,8 +234,8 @@ impl Checks {
         if wanted.skills == Member::Set(Vec::new()) {
             found.add("/skills", "must name at least one skill; leave it out for all of them");
         }
-        check_rooftop_names(&mut found, &wanted);
-        check_units(&mut found, &wanted);
+        rules::check_rooftop_names(&mut found, &wanted);
+        rules::check_units(&mut found, &wanted);
         if found.problems.is_empty() { Ok(wanted) } else { Err(found.problems) }
     }
 
@@ -269,7 +249,7 @@ impl Checks {
                     let mut profile = rooftop.clone();
                     let holidays = profile.as_object_mut().and_then(|members| members.remove("holidays"));
                     let holidays = holidays.unwrap_or(Value::Null);
-                    check_holidays(found, &format!("/rooftops/{i}/holidays"), &holidays);
+                    rules::check_holidays(found, &format!("/rooftops/{i}/holidays"), &holidays);
                     public.push(profile.clone());
                     pairs.push((profile, if holidays.is_null() { json!([]) } else { holidays }));
                 }
@@ -303,11 +283,11 @@ impl Checks {
                 found.add_all(&at, violations);
             }
             let Some(vehicle) = unit.as_object() else { continue };
-            check_fees(found, &at, vehicle);
+            rules::check_fees(found, &at, vehicle);
             if unit_id(vehicle).is_none() {
                 found.add(&at, "needs a vehicle_id, a vin or a stock number");
             }
-            check_unit_ids(found, &at, vehicle);
+            rules::check_unit_ids(found, &at, vehicle);
             vehicles.push(vehicle.clone());
         }
         Member::Set(vehicles)
@@ -340,7 +320,7 @@ impl Checks {
                 found.add_all(&at, violations);
                 continue;
             }
-            check_unit_ids(found, &at, &ids);
+            rules::check_unit_ids(found, &at, &ids);
             let text = |key: &str| {
                 ids.get(key).and_then(Value::as_str).filter(|t| !t.trim().is_empty()).map(str::to_owned)
             };
@@ -465,149 +445,5 @@ fn each_alone<T: DeserializeOwned>(found: &mut Findings, at: &str, members: &Map
             text
         };
         found.add(&format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), message);
-    }
-}
-
-/// `holidays`: `[{"date": "2026-12-25", "name"?: "…", "open"?: "10:00", "close"?: "14:00"}]`; without hours the
-/// rooftop is closed that day.
-fn check_holidays(found: &mut Findings, at: &str, holidays: &Value) {
-    let list = match holidays {
-        Value::Null => return,
-        Value::Array(list) => list,
-        _ => return found.add(at, "must be a list of days"),
-    };
-    for (i, day) in list.iter().enumerate() {
-        let at = format!("{at}/{i}");
-        let Some(day) = day.as_object() else {
-            found.add(&at, "must be an object with a date");
-            continue;
-        };
-        for key in day.keys().filter(|key| !["date", "name", "open", "close"].contains(&key.as_str())) {
-            found.add(
-                &format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")),
-                "there is no such member",
-            );
-        }
-        let date = day.get("date").and_then(Value::as_str).unwrap_or_default();
-        if date.len() != 10 || date.parse::<chrono::NaiveDate>().is_err() {
-            found.add(&format!("{at}/date"), "must be a date like 2026-12-25");
-        }
-        if day.get("name").is_some_and(|name| !name.is_string()) {
-            found.add(&format!("{at}/name"), "must be a string");
-        }
-        let hour = |key: &str| day.get(key).map(|v| v.as_str().and_then(minutes));
-        match (hour("open"), hour("close")) {
-            (None, None) => {}
-            (Some(Some(open)), Some(Some(close))) if open < close => {}
-            _ => found.add(&at, "open and close must both be there, as HH:MM, in that order"),
-        }
-    }
-}
-
-fn minutes(text: &str) -> Option<u32> {
-    let (hours, minutes) = text.split_once(':')?;
-    let digits = |t: &str| t.len() == 2 && t.bytes().all(|b| b.is_ascii_digit());
-    if !digits(hours) || !digits(minutes) {
-        return None;
-    }
-    let (hours, minutes): (u32, u32) = (hours.parse().ok()?, minutes.parse().ok()?);
-    (hours < 24 && minutes < 60).then_some(hours * 60 + minutes)
-}
-
-fn check_unit_ids(found: &mut Findings, at: &str, unit: &Map<String, Value>) {
-    for key in ["vehicle_id", "stock"] {
-        if unit.get(key).and_then(Value::as_str).is_some_and(|id| id.len() > MAX_UNIT_ID) {
-            found.add(&format!("{at}/{key}"), "is longer than 512 bytes");
-        }
-    }
-}
-
-fn check_fees(found: &mut Findings, at: &str, owner: &Map<String, Value>) {
-    let mut seen = HashSet::new();
-    for (i, fee) in owner.get("fees").and_then(Value::as_array).into_iter().flatten().enumerate() {
-        if let Some(name) = fee.get("name").and_then(Value::as_str)
-            && !seen.insert(name.trim())
-        {
-            found.add(&format!("{at}/fees/{i}/name"), "names a fee that stands in this list already");
-        }
-    }
-}
-
-/// Vehicles name rooftops by their names, so these are unique within a dealer.
-fn check_rooftop_names(found: &mut Findings, wanted: &Wanted) {
-    let Member::Set(rooftops) = &wanted.rooftops else { return };
-    let mut names = HashSet::new();
-    for (i, (profile, _)) in rooftops.iter().enumerate() {
-        if let Some(members) = profile.as_object() {
-            check_fees(found, &format!("/rooftops/{i}"), members);
-        }
-        if let Some(name) = profile.get("name").and_then(Value::as_str)
-            && !names.insert(contract::text::fold(name))
-        {
-            found.add(&format!("/rooftops/{i}/name"), "another rooftop has this name");
-        }
-    }
-}
-
-/// Within one lot an identifier must lead to one unit, and no unit is both offered and sold.
-fn check_units(found: &mut Findings, wanted: &Wanted) {
-    let mut ids = HashSet::new();
-    let mut vins = HashSet::new();
-    if let Member::Set(units) = &wanted.inventory {
-        for (i, unit) in units.iter().enumerate() {
-            if let Some((id, member)) = unit_id(unit)
-                && !ids.insert(id)
-                && member != "vin"
-            {
-                found.add(&format!("/inventory/{i}/{member}"), "another vehicle has this id");
-            }
-            let vin = unit.get("vin").and_then(Value::as_str).filter(|vin| !vin.is_empty());
-            if vin.is_some_and(|vin| !vins.insert(vin)) {
-                found.add(&format!("/inventory/{i}/vin"), "another vehicle has this VIN");
-            }
-        }
-    }
-    if let Member::Set(sold) = &wanted.sold {
-        let mut sold_ids = HashSet::new();
-        for (i, unit) in sold.iter().enumerate() {
-            let member = if unit.by_id {
-                "vehicle_id"
-            } else if unit.vin.is_some() {
-                "vin"
-            } else {
-                "stock"
-            };
-            let offered_by_vin = !unit.by_id && unit.vin.as_deref().is_some_and(|vin| vins.contains(vin));
-            if ids.contains(&unit.vehicle_id) || offered_by_vin {
-                found.add(&format!("/sold/{i}/{member}"), "this vehicle stands in inventory too");
-            }
-            if !sold_ids.insert(unit.vehicle_id.as_str()) {
-                found.add(&format!("/sold/{i}/{member}"), "another sold vehicle has this id");
-            }
-        }
-    }
-}
-
-/// PostgreSQL text cannot hold U+0000, and nothing of a dealer's profile or stock needs it.
-fn refuse_nul(found: &mut Findings, at: &str, value: &Value) {
-    match value {
-        Value::String(text) if text.contains('\0') => {
-            found.add(at, "holds the character U+0000, which cannot be kept")
-        }
-        Value::Array(items) => {
-            for (i, item) in items.iter().enumerate() {
-                refuse_nul(found, &format!("{at}/{i}"), item);
-            }
-        }
-        Value::Object(members) => {
-            for (key, item) in members {
-                let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
-                if key.contains('\0') {
-                    found.add(&at, "has a name with the character U+0000, which cannot be kept");
-                }
-                refuse_nul(found, &at, item);
-            }
-        }
-        _ => {}
     }
 }

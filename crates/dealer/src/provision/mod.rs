@@ -5,6 +5,7 @@
 
 mod apply;
 mod document;
+mod rules;
 
 pub use apply::{ApplyError, Outcome, addresses, apply};
 pub use document::{Document, ReadError, read};
