@@ -1,21 +1,18 @@
 //! From a lot's units to its snapshot.
 
-use std::collections::HashMap;
-
 use contract::Listing;
 use contract::text::fold;
 
 use crate::bitset::Bits;
 use crate::column::Column;
-use crate::dictionary::{Dictionary, NONE, Reading, Spellings};
+use crate::dictionary::{Dictionary, NONE};
 use crate::facets;
 use crate::filter::Bounds;
 use crate::find::Gone;
-use crate::hash::Seed;
 use crate::keys::KeyIndex;
 use crate::lines::{Lines, LinesBuilder};
-use crate::terms::{FACETED, Field, Multi, Source, Terms};
-use crate::text;
+use crate::source::Source;
+use crate::terms::{Field, Terms};
 use crate::unit::Unit;
 use crate::{Columns, Removed, Snapshot};
 
@@ -37,7 +34,7 @@ impl Snapshot {
             same
         });
         let rows = listings.len();
-        let source = source(&listings);
+        let source = Source::read(&listings);
         let terms = Terms::build(rows, &source);
         let columns = columns(&listings, &source);
         let names = names(&listings);
@@ -98,142 +95,8 @@ fn columns(listings: &[Listing], source: &Source) -> Columns {
     }
 }
 
-fn source(listings: &[Listing]) -> Source {
-    let reading = || Reading::new(listings.len());
-    let mut faceted: [_; FACETED] = std::array::from_fn(|_| reading());
-    let (mut engine, mut stock) = (reading(), reading());
-    // One unit after the other: its texts lie together in memory, those of a field do not.
-    for unit in listings {
-        // In the order of `Field`.
-        let texts = [
-            Some(unit.status.as_str()),
-            unit.condition.as_deref(),
-            Some(unit.vehicle_type.as_str()),
-            unit.dc_fast_charge.map(|fast| if fast { "true" } else { "false" }),
-            unit.charge_port.as_deref(),
-            unit.rooftop.as_deref(),
-            unit.driveline.as_deref(),
-            unit.fuel.as_deref(),
-            unit.body.as_deref(),
-            unit.transmission.as_deref(),
-            // Numbers have an order of their own.
-            None,
-            unit.make.as_deref(),
-            unit.interior_color.as_deref(),
-            unit.exterior_color.as_deref(),
-            unit.trim.as_deref(),
-            unit.model.as_deref(),
-        ];
-        faceted.iter_mut().zip(texts).for_each(|(field, text)| field.push(text));
-        engine.push(unit.engine.as_deref());
-        stock.push(unit.stock.as_deref());
-    }
-    let mut faceted = faceted.map(Reading::finish);
-    if let Some(years) = faceted.get_mut(Field::Year as usize) {
-        *years = Dictionary::of_numbers(&each(listings, |unit| unit.year.map(i64::from)));
-    }
-    Source {
-        faceted,
-        features: features(listings),
-        engine: engine.finish(),
-        words: words(listings),
-        stock: stock.finish(),
-    }
-}
-
 fn each<T>(listings: &[Listing], value: impl Fn(&Listing) -> Option<T>) -> Vec<Option<T>> {
     listings.iter().map(value).collect()
-}
-
-fn features(listings: &[Listing]) -> Multi {
-    let mut spellings = Spellings::new();
-    let numbers: Vec<u32> =
-        listings.iter().flat_map(|unit| &unit.features).map(|feature| spellings.note(feature)).collect();
-    let (terms, codes) = spellings.terms();
-    let mut numbers = numbers.iter().map(|number| codes.get(*number as usize).copied().unwrap_or(NONE));
-    let mut multi = Multi {
-        texts: terms.into_iter().map(|term| term.folded.into_bytes().into()).collect(),
-        ..Multi::default()
-    };
-    let mut list = Vec::new();
-    for unit in listings {
-        list.clear();
-        list.extend(numbers.by_ref().take(unit.features.len()));
-        list.sort_unstable();
-        list.dedup();
-        multi.values.extend_from_slice(&list);
-        multi.rows.push(count(multi.ends.len()));
-        multi.ends.push(count(multi.values.len()));
-    }
-    multi
-}
-
-/// The words of the descriptions. A text that many units share, as new cars do, is read once.
-fn words(listings: &[Listing]) -> Multi {
-    let described = listings.iter().filter(|unit| unit.description.is_some()).count();
-    let mut known: HashMap<&str, u32, Seed> = HashMap::with_capacity_and_hasher(described, Seed::random());
-    let mut vocabulary = Vocabulary::default();
-    let mut multi = Multi::default();
-    // For each word the last list it was put on.
-    let mut last: Vec<u32> = Vec::new();
-    for unit in listings {
-        let Some(description) = unit.description.as_deref() else {
-            multi.rows.push(NONE);
-            continue;
-        };
-        if let Some(list) = known.get(description) {
-            multi.rows.push(*list);
-            continue;
-        }
-        let list = count(multi.ends.len());
-        text::each_word(&fold(description), |word| {
-            let value = vocabulary.number(word, || {
-                multi.texts.push(word.into());
-                last.push(NONE);
-                count(multi.texts.len() - 1)
-            });
-            if let Some(last) = last.get_mut(value as usize).filter(|last| **last != list) {
-                *last = list;
-                multi.values.push(value);
-            }
-        });
-        known.insert(description, list);
-        multi.rows.push(list);
-        multi.ends.push(count(multi.values.len()));
-    }
-    multi
-}
-
-/// Numbers for words. Nearly all words have at most fifteen bytes; those are compared where they lie in the table.
-struct Vocabulary {
-    short: HashMap<u128, u32, Seed>,
-    long: HashMap<Box<[u8]>, u32, Seed>,
-}
-
-impl Default for Vocabulary {
-    fn default() -> Self {
-        let seed = Seed::random();
-        Vocabulary { short: HashMap::with_hasher(seed), long: HashMap::with_hasher(seed) }
-    }
-}
-
-impl Vocabulary {
-    /// The number of a word; of a new one, the one that `new` gives.
-    #[inline]
-    fn number(&mut self, word: &[u8], new: impl FnOnce() -> u32) -> u32 {
-        let mut bytes = [0; 15];
-        if let (Some(place), Ok(length)) = (bytes.get_mut(..word.len()), u8::try_from(word.len())) {
-            place.copy_from_slice(word);
-            // The length keeps words apart that differ only by zero bytes at the end.
-            let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = bytes;
-            let key = u128::from_le_bytes([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, length]);
-            return *self.short.entry(key).or_insert_with(new);
-        }
-        match self.long.get(word) {
-            Some(number) => *number,
-            None => *self.long.entry(word.into()).or_insert_with(new),
-        }
-    }
 }
 
 /// VIN and stock number of every unit, folded: what free text finds besides the terms.
@@ -246,8 +109,4 @@ fn names(listings: &[Listing]) -> Lines {
     }
     // A group of VINs has many more different runs than one of words.
     lines.build(4096)
-}
-
-fn count(items: usize) -> u32 {
-    u32::try_from(items).unwrap_or(NONE)
 }

@@ -7,45 +7,12 @@ use std::ops::Range;
 
 use crate::bitset::{self, Bits};
 use crate::packed::Packed;
+use crate::values::{Ordered, Values};
 
 /// Bitsets kept along the order of a field that can be bounded.
 const STEPS: usize = 16;
 /// Below this many units setting bits one by one is as quick.
 const STEPS_FROM: usize = 256;
-
-/// The distinct values behind the codes, where somebody asks for them.
-#[derive(Debug)]
-pub(crate) enum Values {
-    /// Only the order matters.
-    Unknown,
-    /// Whole numbers, ascending, as what they are above the smallest: mostly half or a quarter of their size.
-    Whole { least: i64, above: Packed },
-    /// Whole numbers too far apart for that.
-    Wide(Box<[i64]>),
-    /// Numbers that may have a fraction, ascending.
-    Real(Box<[f64]>),
-}
-
-impl Values {
-    fn of_whole(values: Vec<i64>) -> Values {
-        let least = values.first().copied().unwrap_or(0);
-        let above: Option<Vec<u32>> =
-            values.iter().map(|v| v.checked_sub(least).and_then(|above| u32::try_from(above).ok())).collect();
-        match above {
-            Some(above) => Values::Whole { least, above: Packed::pack(&above) },
-            None => Values::Wide(values.into()),
-        }
-    }
-
-    /// How many values satisfy `low`, which holds for those up to some value and for none after it.
-    fn count(&self, low: impl Fn(i64) -> bool) -> usize {
-        match self {
-            Values::Whole { least, above } => above.partition(0..above.len(), |v| low(least + i64::from(v))),
-            Values::Wide(all) => all.partition_point(|v| low(*v)),
-            Values::Unknown | Values::Real(_) => 0,
-        }
-    }
-}
 
 /// One field.
 #[derive(Debug)]
@@ -152,37 +119,9 @@ impl Column {
         &self.order
     }
 
-    /// The value behind a code as JSON.
-    pub(crate) fn spelled(&self, code: u32) -> Option<String> {
-        match &self.values {
-            Values::Unknown => None,
-            Values::Whole { least, above } => {
-                above.get(code as usize).map(|v| (least + i64::from(v)).to_string())
-            }
-            Values::Wide(all) => all.get(code as usize).map(i64::to_string),
-            Values::Real(all) => all.get(code as usize).map(|v| spell(*v)),
-        }
-    }
-
-    /// The codes of the values within inclusive bounds.
-    pub(crate) fn between(&self, low: Option<i64>, high: Option<i64>) -> Range<u32> {
-        let all = self.card as usize;
-        let (start, end) = match &self.values {
-            // Compared as whole numbers, since a bound may be beyond what a float can tell apart.
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "float casts saturate, which keeps the order"
-            )]
-            Values::Real(values) => (
-                low.map_or(0, |low| values.partition_point(|v| (v.floor() as i128) < i128::from(low))),
-                high.map_or(all, |high| values.partition_point(|v| v.ceil() as i128 <= i128::from(high))),
-            ),
-            values => (
-                low.map_or(0, |low| values.count(|v| v < low)),
-                high.map_or(all, |high| values.count(|v| v <= high)),
-            ),
-        };
-        u32::try_from(start).unwrap_or(u32::MAX)..u32::try_from(end).unwrap_or(u32::MAX)
+    /// The distinct values behind the codes.
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
     }
 
     /// Keeps the rows whose code is in `codes`.
@@ -336,14 +275,8 @@ impl Column {
 
     /// Bytes on the heap.
     pub(crate) fn weight(&self) -> usize {
-        let values = match &self.values {
-            Values::Unknown => 0,
-            Values::Whole { above, .. } => above.weight(),
-            Values::Wide(all) => all.len() * 8,
-            Values::Real(all) => all.len() * 8,
-        };
         let steps = self.steps.as_ref().map_or(0, |steps| steps.bits.len() * self.has.weight());
-        self.codes.weight() + self.order.weight() + self.has.weight() + values + steps
+        self.codes.weight() + self.order.weight() + self.has.weight() + self.values.weight() + steps
     }
 }
 
@@ -361,39 +294,5 @@ impl Steps {
             steps.push(bits.clone());
         }
         Some(Steps { every, bits: steps.into() })
-    }
-}
-
-/// A whole value is told without a fraction, as the documents tell it.
-fn spell(value: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 2^53")]
-    if value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 {
-        (value as i64).to_string()
-    } else {
-        serde_json::Value::from(value).to_string()
-    }
-}
-
-/// Finite floats in order.
-#[derive(Debug, Clone, Copy)]
-struct Ordered(f64);
-
-impl PartialEq for Ordered {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Ordered {}
-
-impl PartialOrd for Ordered {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ordered {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
     }
 }

@@ -88,7 +88,7 @@ pub(crate) fn count(snapshot: &Snapshot, matching: &Bits, total: usize, bounds: 
     let columns = &snapshot.columns;
     let spelled = |column: &Column, codes: &Option<Range<u32>>| {
         let (low, high) = column.extremes(matching, total, codes.as_ref())?;
-        Some((column.spelled(low)?, column.spelled(high)?))
+        Some((column.values().spelled(low)?, column.values().spelled(high)?))
     };
     range(&mut out, "price_range", spelled(&columns.price, &bounds.price));
     range(&mut out, "mileage_range", spelled(&columns.mileage, &bounds.mileage));

@@ -189,7 +189,7 @@ impl Narrowing<'_> {
         if low.is_none() && high.is_none() {
             return None;
         }
-        let codes = column.between(low, high);
+        let codes = column.values().between(low, high);
         column.restrict(&mut self.bits, &codes);
         Some(codes)
     }

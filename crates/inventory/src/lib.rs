@@ -20,9 +20,12 @@ mod lines;
 mod packed;
 mod search;
 mod sets;
+mod source;
 mod terms;
 mod text;
 mod unit;
+mod values;
+mod words;
 
 use column::Column;
 use keys::KeyIndex;

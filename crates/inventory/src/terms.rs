@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::dictionary::{Dictionary, NONE};
+use crate::dictionary::NONE;
 use crate::lines::{Lines, LinesBuilder};
 use crate::sets::{Pairs, Sets};
+use crate::source::Source;
 
 /// Where a term comes from. Fields up to [`FACETED`] are counted by facets and have one value a unit; from
 /// [`Field::Driveline`] on free text looks into them. The faceted ones are in the order of how many values they
@@ -64,54 +65,17 @@ pub(crate) enum Cells {
     Wide(Box<[[u32; FACETED]]>),
 }
 
-/// Values as JSON.
-#[derive(Debug)]
-struct Told {
-    bytes: Box<[u8]>,
-    ends: Box<[u32]>,
-}
-
-/// What a lot's terms are made of.
-pub(crate) struct Source {
-    /// In the order of [`Field`].
-    pub(crate) faceted: [Dictionary; FACETED],
-    pub(crate) features: Multi,
-    pub(crate) engine: Dictionary,
-    pub(crate) words: Multi,
-    /// No term of the lot: only its order is of use.
-    pub(crate) stock: Dictionary,
-}
-
-/// A field with several values a row.
+/// Values as JSON, one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Multi {
-    /// The text of every value.
-    pub(crate) texts: Vec<Box<[u8]>>,
-    /// Distinct lists of values, one after the other.
-    pub(crate) values: Vec<u32>,
-    /// Where each list ends.
-    pub(crate) ends: Vec<u32>,
-    /// The list of every row; [`NONE`] where it has none.
-    pub(crate) rows: Vec<u32>,
+struct Told {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
 }
 
-impl Source {
-    /// A faceted field.
-    pub(crate) fn dictionary(&self, field: Field) -> &Dictionary {
-        let [first, ..] = &self.faceted;
-        self.faceted.get(field as usize).unwrap_or(first)
-    }
-}
-
-impl Multi {
-    fn each(&self, mut visit: impl FnMut(u32, u32)) {
-        for (row, list) in (0_u32..).zip(&self.rows) {
-            let Some(end) = self.ends.get(*list as usize) else { continue };
-            let start = list.checked_sub(1).and_then(|before| self.ends.get(before as usize)).unwrap_or(&0);
-            for value in self.values.get(*start as usize..*end as usize).unwrap_or_default() {
-                visit(*value, row);
-            }
-        }
+impl Told {
+    fn push(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+        self.ends.push(number(self.bytes.len()));
     }
 }
 
@@ -153,26 +117,24 @@ impl Terms {
     pub(crate) fn build(rows: usize, source: &Source) -> Terms {
         let mut starts = [0_u32; FIELDS + 1];
         let mut lines = LinesBuilder::default();
-        let mut told = Told { bytes: Box::default(), ends: Box::default() };
-        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-        let mut starts_left = starts.iter_mut();
+        let mut told = Told::default();
+        let mut left = starts.iter_mut();
         let mut begin = |lines: &LinesBuilder| {
-            if let Some(start) = starts_left.next() {
+            if let Some(start) = left.next() {
                 *start = number(lines.len());
             }
         };
         for (field, dictionary) in source.faceted.iter().enumerate() {
             begin(&lines);
             lines.push([]);
-            ends.push(number(bytes.len()));
+            told.push(b"");
             for term in &dictionary.terms {
                 lines.push([term.folded.as_bytes()]);
                 if field == Field::Year as usize {
-                    bytes.extend_from_slice(term.shown.as_bytes());
+                    told.push(term.shown.as_bytes());
                 } else {
-                    bytes.extend_from_slice(Value::from(term.shown.as_str()).to_string().as_bytes());
+                    told.push(Value::from(term.shown.as_str()).to_string().as_bytes());
                 }
-                ends.push(number(bytes.len()));
             }
         }
         begin(&lines);
@@ -182,24 +144,15 @@ impl Terms {
         begin(&lines);
         source.words.texts.iter().for_each(|text| lines.push([&**text]));
         begin(&lines);
-        told.bytes = bytes.into();
-        told.ends = ends.into();
+        told.bytes.shrink_to_fit();
+        told.ends.shrink_to_fit();
 
         let words = starts.get(Field::Words as usize).copied().unwrap_or(0) as usize;
         let sets = Sets::build(rows, lines.len(), words, &Belongs { starts: &starts, source });
-        let mut terms = Terms {
-            cells: Cells::build(rows, &starts, source),
-            starts,
-            lines: lines.build(2048),
-            sets,
-            told,
-            costs: [0; FACETED],
-        };
-        let mut costs = [0; FACETED];
-        for (field, cost) in costs.iter_mut().enumerate() {
-            *cost = terms.range(field).map(|term| terms.sets.rows(term).cost()).sum();
-        }
-        terms.costs = costs;
+        let cells = Cells::build(rows, &starts, source);
+        let mut terms = Terms { starts, lines: lines.build(2048), sets, cells, told, costs: [0; FACETED] };
+        terms.costs =
+            std::array::from_fn(|field| terms.range(field).map(|term| terms.sets.rows(term).cost()).sum());
         terms
     }
 

@@ -4,6 +4,7 @@
 
 mod cursors;
 mod differential;
+mod identifiers;
 mod large;
 mod lots;
 mod oracle;

@@ -2,17 +2,17 @@
 
 use contract::Listing;
 use contract::payload::{Filters, Sort, SortField, SortOrder};
-use inventory::{Found, Removed, Snapshot, Start, UnknownRow, facets, find, search};
+use inventory::{Removed, Snapshot, Start, UnknownRow, facets, find, search};
 use serde_json::{Value, json};
 
-fn unit(vehicle: Value) -> Listing {
+pub(crate) fn unit(vehicle: Value) -> Listing {
     let now = chrono::DateTime::from_timestamp(1_790_000_000, 0).unwrap();
     let mut vehicle = vehicle.as_object().unwrap().clone();
     vehicle.entry("status").or_insert("available".into());
     Listing::from_vehicle(&vehicle, "dealer", now).unwrap()
 }
 
-fn lot(vehicles: Value) -> Snapshot {
+pub(crate) fn lot(vehicles: Value) -> Snapshot {
     let units = vehicles.as_array().unwrap().iter().cloned().map(unit).collect();
     Snapshot::build(1, units, Vec::new())
 }
@@ -22,7 +22,7 @@ fn filters(filters: Value) -> Filters {
 }
 
 /// The ids of all matches, by id.
-fn ids(snapshot: &Snapshot, wanted: Value) -> Vec<&str> {
+pub(crate) fn ids(snapshot: &Snapshot, wanted: Value) -> Vec<&str> {
     let page = search(snapshot, &filters(wanted), Sort::DEFAULT, Start::Beginning, usize::MAX).unwrap();
     let mut ids: Vec<&str> = page.rows.iter().map(|row| row.vehicle_id).collect();
     ids.sort_unstable();
@@ -290,7 +290,7 @@ fn an_empty_lot_answers() {
     let page = search(&snapshot, &Filters::default(), Sort::DEFAULT, Start::Beginning, 20).unwrap();
     assert_eq!((page.total, page.rows.len(), page.more), (0, 0, false));
     assert_eq!(search(&snapshot, &Filters::default(), Sort::DEFAULT, Start::After("a"), 20), Err(UnknownRow));
-    assert_eq!(find(&snapshot, Some("a"), Some("b"), Some("c")), Found::Nothing);
+    assert_eq!(find(&snapshot, Some("a"), Some("b"), Some("c")), inventory::Found::Nothing);
 }
 
 #[test]
@@ -323,60 +323,6 @@ fn a_page_can_start_behind_a_unit_that_does_not_match() {
     assert_eq!(unknown, Err(UnknownRow));
     let nothing = search(&snapshot, &wanted, Sort::DEFAULT, Start::Beginning, 0).unwrap();
     assert_eq!((nothing.total, nothing.rows.len(), nothing.more), (3, 0, true));
-}
-
-#[test]
-fn identifiers_are_tried_in_order_and_live_units_win() {
-    let units = [
-        json!({"vehicle_id": "z", "vin": "2HKRW2H89PH600102", "stock": "S1", "description": "words"}),
-        json!({"vehicle_id": "y", "stock": "S1"}),
-        json!({"vehicle_id": "x", "vin": "2HKRW2H89PH600103"}),
-    ];
-    let gone = |id: &str, vin: Option<&str>, stock: Option<&str>| Removed {
-        vehicle_id: id.into(),
-        vin: vin.map(str::to_owned),
-        stock: stock.map(str::to_owned),
-    };
-    let removed = vec![
-        gone("old", Some("1FTFW1E50PFA00001"), Some("S9")),
-        gone("old", None, Some("S9")),
-        // Came back under the same numbers.
-        gone("z", Some("2HKRW2H89PH600102"), Some("S1")),
-    ];
-    let snapshot = Snapshot::build(4, units.into_iter().map(unit).collect(), removed);
-    let live = |vin, id, stock| match find(&snapshot, vin, id, stock) {
-        Found::Live { vehicle_id, document } => {
-            assert_eq!(serde_json::from_str::<Value>(document).unwrap()["vehicle_id"], vehicle_id);
-            vehicle_id
-        }
-        Found::Removed => "removed",
-        Found::Nothing => "nothing",
-    };
-    assert_eq!(live(Some("2HKRW2H89PH600102"), Some("x"), Some("S9")), "z");
-    assert_eq!(live(Some("unknown"), Some("x"), Some("S1")), "x");
-    assert_eq!(live(None, None, Some("S1")), "y");
-    assert_eq!(live(None, None, Some("s1")), "nothing");
-    assert_eq!(live(Some("1FTFW1E50PFA00001"), None, None), "removed");
-    assert_eq!(live(None, Some("old"), None), "removed");
-    assert_eq!(live(None, None, Some("S9")), "removed");
-    assert_eq!(live(Some("1FTFW1E50PFA00001"), Some("old"), Some("S1")), "y");
-    assert_eq!(live(Some("unknown"), Some("unknown"), Some("S9")), "removed");
-    assert_eq!(live(None, Some("2HKRW2H89PH600102"), None), "nothing");
-    assert_eq!(live(None, None, None), "nothing");
-    let Found::Live { document, .. } = find(&snapshot, None, Some("z"), None) else { panic!() };
-    assert!(document.contains("\"description\":\"words\""));
-    let page = search(&snapshot, &Filters::default(), Sort::DEFAULT, Start::Beginning, 9).unwrap();
-    assert!(page.rows.iter().all(|row| !row.listing.contains("words")));
-}
-
-#[test]
-fn of_two_units_with_one_id_the_later_counts() {
-    let snapshot = lot(json!([
-        {"vehicle_id": "a", "make": "first"}, {"vehicle_id": "b"}, {"vehicle_id": "a", "make": "second"}
-    ]));
-    assert_eq!(snapshot.len(), 2);
-    assert_eq!(ids(&snapshot, json!({"make": ["second"]})), ["a"]);
-    assert!(ids(&snapshot, json!({"make": ["first"]})).is_empty());
 }
 
 #[test]

@@ -1,0 +1,83 @@
+//! The words of the descriptions, for free text.
+
+use std::collections::HashMap;
+
+use contract::Listing;
+use contract::text::fold;
+
+use crate::dictionary::NONE;
+use crate::hash::Seed;
+use crate::source::Multi;
+use crate::text;
+
+/// Numbers the words and notes which unit has which. A text that many units share, as new cars do, is read once.
+pub(crate) fn read(listings: &[Listing]) -> Multi {
+    let described = listings.iter().filter(|unit| unit.description.is_some()).count();
+    let mut known: HashMap<&str, u32, Seed> = HashMap::with_capacity_and_hasher(described, Seed::random());
+    let mut vocabulary = Vocabulary::default();
+    let mut multi = Multi::default();
+    // For each word the last list it was put on.
+    let mut last: Vec<u32> = Vec::new();
+    for unit in listings {
+        let Some(description) = unit.description.as_deref() else {
+            multi.push_row(NONE);
+            continue;
+        };
+        if let Some(list) = known.get(description) {
+            multi.push_row(*list);
+            continue;
+        }
+        let list = multi.lists();
+        text::each_word(&fold(description), |word| {
+            let value = vocabulary.number(word, || {
+                multi.texts.push(word.into());
+                last.push(NONE);
+                count(multi.texts.len() - 1)
+            });
+            if let Some(last) = last.get_mut(value as usize).filter(|last| **last != list) {
+                *last = list;
+                multi.push_value(value);
+            }
+        });
+        known.insert(description, list);
+        multi.end_list();
+        multi.push_row(list);
+    }
+    multi
+}
+
+/// Numbers for words. Nearly all words have at most fifteen bytes; those are compared where they lie in the table.
+struct Vocabulary {
+    short: HashMap<u128, u32, Seed>,
+    long: HashMap<Box<[u8]>, u32, Seed>,
+}
+
+impl Default for Vocabulary {
+    fn default() -> Self {
+        let seed = Seed::random();
+        Vocabulary { short: HashMap::with_hasher(seed), long: HashMap::with_hasher(seed) }
+    }
+}
+
+impl Vocabulary {
+    /// The number of a word; of a new one, the one that `new` gives.
+    #[inline]
+    fn number(&mut self, word: &[u8], new: impl FnOnce() -> u32) -> u32 {
+        let mut bytes = [0; 15];
+        if let (Some(place), Ok(length)) = (bytes.get_mut(..word.len()), u8::try_from(word.len())) {
+            place.copy_from_slice(word);
+            // The length keeps words apart that differ only by zero bytes at the end.
+            let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = bytes;
+            let key = u128::from_le_bytes([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, length]);
+            return *self.short.entry(key).or_insert_with(new);
+        }
+        match self.long.get(word) {
+            Some(number) => *number,
+            None => *self.long.entry(word.into()).or_insert_with(new),
+        }
+    }
+}
+
+fn count(items: usize) -> u32 {
+    u32::try_from(items).unwrap_or(NONE)
+}
