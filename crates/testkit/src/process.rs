@@ -1,9 +1,11 @@
 //! The binary, run as an operator runs it.
 
 use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use uuid::Uuid;
@@ -37,8 +39,12 @@ pub fn scratch(name: &str) -> PathBuf {
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    lines: Arc<Mutex<Vec<String>>>,
+    lines: Lines,
+    printed: Lines,
+    readers: Vec<JoinHandle<()>>,
 }
+
+type Lines = Arc<Mutex<Vec<String>>>;
 
 impl Process {
     /// A command with nothing of the environment but what is needed to run at all.
@@ -66,23 +72,27 @@ impl Process {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary runs");
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let out = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-        let err = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
-        for pipe in [out, err].into_iter().flatten() {
-            let lines = Arc::clone(&lines);
-            std::thread::spawn(move || {
-                for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-                    lines.lock().expect("no reader panicked").push(line);
-                }
-            });
-        }
-        Process { child, lines }
+        let (lines, printed) = (Lines::default(), Lines::default());
+        let out = child.stdout.take().map(|pipe| gather(pipe, [&lines, &printed]));
+        let err = child.stderr.take().map(|pipe| gather(pipe, [&lines]));
+        Process { child, lines, printed, readers: out.into_iter().chain(err).collect() }
     }
 
-    /// Everything printed so far.
+    /// Everything printed so far, of both streams.
     pub fn lines(&self) -> Vec<String> {
         self.lines.lock().expect("no reader panicked").clone()
+    }
+
+    /// What standard output has got so far.
+    pub fn printed(&self) -> Vec<String> {
+        self.printed.lock().expect("no reader panicked").clone()
+    }
+
+    /// Waits until `up` or `serve` answers requests; the address that it listens on.
+    pub fn ready(&mut self, limit: Duration) -> SocketAddr {
+        let line = self.wait_for(r#""message":"ready""#, limit);
+        let line: serde_json::Value = serde_json::from_str(&line).expect("logs are JSON off a terminal");
+        line["listen"].as_str().and_then(|listen| listen.parse().ok()).expect("an address")
     }
 
     /// Waits for a line that contains a text; panics with all lines when it does not come.
@@ -111,11 +121,15 @@ impl Process {
         unsafe { libc::kill(pid, signal) };
     }
 
-    /// Waits for the end; panics when it does not come.
+    /// Waits for the end, after which everything it printed is there; panics when it does not come.
     pub fn wait(&mut self, limit: Duration) -> ExitStatus {
         let until = Instant::now() + limit;
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
+                // What it printed last may still be on its way to us.
+                while !self.readers.iter().all(JoinHandle::is_finished) && Instant::now() < until {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
                 return status;
             }
             assert!(Instant::now() < until, "still running: {:#?}", self.lines());
@@ -128,6 +142,17 @@ impl Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn gather<const N: usize>(pipe: impl Read + Send + 'static, into: [&Lines; N]) -> JoinHandle<()> {
+    let into = into.map(Arc::clone);
+    std::thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            for lines in &into {
+                lines.lock().expect("no reader panicked").push(line.clone());
+            }
+        }
+    })
 }
 
 impl Drop for Process {
