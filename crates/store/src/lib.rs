@@ -132,7 +132,7 @@ impl Store {
 
     /// Connections open and idle, of both pools together.
     pub fn connections(&self) -> (u32, usize) {
-        (self.app.size() + self.platform.size(), self.app.num_idle() + self.platform.num_idle())
+        (self.app.size() + self.platform.size(), idle(&self.app) + idle(&self.platform))
     }
 
     /// Where the database is.
@@ -153,13 +153,18 @@ impl std::fmt::Debug for Store {
     }
 }
 
+/// Idle connections of a pool. Its own count may for a moment lie below zero, which reads as very many.
+fn idle(pool: &PgPool) -> usize {
+    pool.num_idle().min(usize::try_from(pool.size()).unwrap_or(0))
+}
+
 /// Opens a transaction. After a restart of the server every idle connection of the pool is dead and says so only
 /// when it is used: each is tried at most once, then a fresh one.
 async fn begin(
     pool: &PgPool,
     statement: impl Fn() -> AssertSqlSafe<String>,
 ) -> Result<Transaction<'static, Postgres>, Error> {
-    let mut dead = pool.num_idle() + 1;
+    let mut dead = idle(pool) + 1;
     loop {
         match pool.begin_with(statement()).await.map_err(Error::from) {
             Err(error) if dead > 0 && error.is_broken_connection() => dead -= 1,

@@ -61,6 +61,12 @@ impl OwnServer {
         &self.database
     }
 
+    /// `DATABASE_URL` of one of its databases, for a login. A password is not asked for.
+    pub fn url(&self, database: &Database, login: &str) -> String {
+        let folder = self.socket_dir.display().to_string().replace('/', "%2F");
+        format!("postgres://{login}@{folder}:{}/{}", self.port, database.name())
+    }
+
     /// Process id of the server.
     pub fn pid(&self) -> u32 {
         self.pid
@@ -83,15 +89,16 @@ impl Drop for OwnServer {
 
 /// A connection that no policy binds to a database of a private server, to look at what is really stored.
 pub async fn superuser(socket_dir: &Path, port: u16, database: &str) -> PgConnection {
+    options(socket_dir, port, database).connect().await.expect("the database answers")
+}
+
+fn options(socket_dir: &Path, port: u16, database: &str) -> PgConnectOptions {
     PgConnectOptions::new_without_pgpass()
         .socket(socket_dir)
         .port(port)
         .username("postgres")
         .database(database)
         .options([("search_path", "forecourt")])
-        .connect()
-        .await
-        .expect("the database answers")
 }
 
 /// The PostgreSQL of this test binary. It ends with the process.
@@ -118,6 +125,17 @@ impl Cluster {
     /// A connection that no policy binds, to look at what is really stored.
     pub async fn superuser(&self, database: &Database) -> PgConnection {
         self.server.superuser(database).await
+    }
+
+    /// How to connect as [`Cluster::superuser`] does, for more than one connection.
+    pub fn options(&self, database: &Database) -> PgConnectOptions {
+        options(&self.server.socket_dir, self.server.port, database.name())
+    }
+
+    /// The `DATABASE_URL` of a database, for the binary.
+    pub fn url(&self, database: &Database) -> String {
+        let folder = self.server.socket_dir.display().to_string().replace('/', "%2F");
+        format!("postgres://postgres@{folder}:{}/{}", self.server.port, database.name())
     }
 
     /// A migrated database that nobody else uses.
