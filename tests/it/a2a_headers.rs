@@ -259,3 +259,14 @@ async fn header_names_have_no_case_and_values_may_be_any_bytes() {
     assert_eq!(ask(&[("A2A-Extensions", "caf\u{e9}"), ("A2A-Extensions", EXTENSION)]).await, OK);
     assert_eq!(ask(&[("A2A_Version", "0.3"), ("X-A2A-Version", "0.3")]).await, OK);
 }
+
+#[tokio::test]
+async fn a_request_has_an_id_that_strangers_cannot_choose() {
+    let asking = harbor(information()).await;
+    let mut seen = std::collections::HashSet::new();
+    for sent in [None, Some("mine"), Some("mine"), Some("")] {
+        let response = asking.clone().header("x-request-id", sent).response().await;
+        let id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+        assert!(id != "mine" && id.len() >= 16 && seen.insert(id.clone()), "{id}");
+    }
+}

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use testkit::{Asking, car};
+use server::settings::Settings;
+use testkit::{Asking, Options, Platform, car};
 
 use crate::ground::{fault, ground, lasting, problems, search, settle};
 use crate::search::{ids, ordered, walk, with};
@@ -216,4 +217,39 @@ async fn a_walk_stays_on_the_stock_it_began_with() {
     data["pagination"] = json!({"limit": 3});
     let now = walk(platform, "moving", with("sort", data["sort"].clone()), 3).await;
     assert_eq!(&now[..3], ["w90", "w91", "w92"]);
+}
+
+#[tokio::test]
+async fn a_restart_ends_no_walk_unless_the_stock_changed_meanwhile() {
+    let settings = || {
+        let origin = dealer::Origin::parse("http://127.0.0.1:65001").unwrap();
+        Settings { public_origin: Some(origin), ..Settings::default() }
+    };
+    let stock = |count: usize| {
+        (0..count).map(|i| car(&format!("r{i}"), "Honda", "Civic", 1000 + i as i64)).collect::<Vec<_>>()
+    };
+    let dealer =
+        |count| json!({"again": {"name": "Again", "rooftops": [{"name": "R"}], "inventory": stock(count)}});
+    let first = Platform::start_with(Options { settings: settings(), ..Options::default() }).await;
+    first.provision(&dealer(4)).await;
+    let mut data = with("sort", json!({"field": "price", "order": "asc"}));
+    data["pagination"] = json!({"limit": 2});
+    let page = first.call("again", data.clone()).await;
+    data["pagination"]["cursor"] = page["next_cursor"].clone();
+    let database = first.database.clone();
+    first.stop().await;
+
+    let again =
+        Platform::start_with(Options { settings: settings(), database: Some(database.clone()) }).await;
+    let page = again.call("again", data.clone()).await;
+    assert_eq!(ids(&page), ["r2", "r3"]);
+    again.provision(&dealer(5)).await;
+    // This process held the version when the stock changed, and keeps it.
+    assert_eq!(ids(&again.call("again", data.clone()).await), ["r2", "r3"]);
+    again.stop().await;
+
+    // The next one never had it, and says so instead of mixing two lots.
+    let last = Platform::start_with(Options { settings: settings(), database: Some(database) }).await;
+    assert_eq!(refusal(&last.ask("again", data)).await, "expired");
+    last.stop().await;
 }

@@ -288,5 +288,30 @@ async fn the_error_id_is_the_one_in_the_log() {
     let logged: Value = serde_json::from_str(&process.wait_for(&id, Duration::from_secs(5))).unwrap();
     let text = logged.to_string();
     assert!(text.contains(&request_id) && text.contains("VEHICLE_NOT_FOUND"), "{text}");
+
+    // What failed inside is in the log with its cause, and in the answer without.
+    let socket = folder.join("data/pg/socket");
+    let files = std::fs::read_dir(&socket).unwrap().flatten();
+    let port = files.filter_map(|file| file.file_name().to_str()?.rsplit('.').next()?.parse().ok()).next();
+    let mut connection = testkit::superuser(&socket, port.expect("a socket"), "forecourt").await;
+    sqlx::query("alter table vehicles rename to secret_stack_frame").execute(&mut connection).await.unwrap();
+    // A dealer whose stock nobody has asked for yet.
+    let printed = process.lines().join(" ");
+    let other =
+        printed.split_whitespace().find(|word| word.contains("/t/") && *word != base && word.ends_with('/'));
+    let url = format!("{}a2a", other.expect("another dealer"));
+    let response = http.post(url).json(&testkit::request_body(search())).send().await.unwrap();
+    let request_id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+    let answer: Value = response.json().await.unwrap();
+    let id = fault(&answer["error"], "INTERNAL_ERROR")["error_id"].as_str().unwrap().to_owned();
+    let logged: Value = serde_json::from_str(&process.wait_for(&id, Duration::from_secs(5))).unwrap();
+    let text = logged.to_string();
+    assert_eq!(logged["level"], "ERROR");
+    assert!(
+        text.contains(&request_id) && text.contains("vehicles") && !answer.to_string().contains("vehicles"),
+        "{text}"
+    );
+    let once = process.lines().iter().filter(|line| line.contains(&id)).count();
+    assert_eq!(once, 1, "logged once");
     let _ = std::fs::remove_dir_all(folder);
 }

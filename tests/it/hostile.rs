@@ -190,6 +190,70 @@ async fn requests_that_are_no_http_are_closed_with_an_error_or_at_once() {
     harbor(information()).await.result().await;
 }
 
+/// Everything that comes back until the server closes the connection.
+async fn exchanged(request: &str) -> String {
+    let platform = ground().await;
+    let mut stream = TcpStream::connect(platform.origin.strip_prefix("http://").unwrap()).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(PROMPT, stream.read_to_end(&mut answer)).await;
+    assert!(read.is_ok(), "no end after {request:.80}: {}", String::from_utf8_lossy(&answer));
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn the_body_of_a_refused_request_is_never_taken_for_a_request() {
+    let smuggled = "GET /t/routed/.well-known/agent-card.json HTTP/1.1\r\nhost: x\r\n\r\n";
+    let last = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let json = "content-type: application/json";
+    for (method, path, kind) in [
+        ("POST", "/t/nobody/a2a", json),
+        ("POST", "/t/harbor/", json),
+        ("POST", "/x", json),
+        ("GET", "/t/harbor/a2a", json),
+        ("GET", "/", json),
+        ("POST", "/t/harbor/a2a", "content-type: text/plain"),
+        ("POST", "/healthz", json),
+    ] {
+        let length = smuggled.len();
+        let chunked = format!("{length:x}\r\n{smuggled}\r\n0\r\n\r\n");
+        for framed in [
+            format!("content-length: {length}\r\n\r\n{smuggled}"),
+            format!("transfer-encoding: chunked\r\n\r\n{chunked}"),
+        ] {
+            let answers =
+                exchanged(&format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{kind}\r\n{framed}{last}")).await;
+            assert!(!answers.contains("Routed Motors"), "{method} {path}: {answers}");
+            assert!(answers.matches("HTTP/1.1 ").count() <= 2, "{method} {path}: {answers}");
+        }
+    }
+    // One that is announced far too large is refused before it is sent.
+    let head =
+        format!("POST /t/harbor/a2a HTTP/1.1\r\nhost: x\r\n{json}\r\ncontent-length: 1000000000\r\n\r\n");
+    assert!(exchanged(&head).await.starts_with("HTTP/1.1 413"));
+}
+
+#[tokio::test]
+async fn a_client_that_asks_before_it_sends_is_told_to_go_on() {
+    let platform = ground().await;
+    let address = platform.origin.strip_prefix("http://").unwrap();
+    let body = testkit::request_body(information()).to_string();
+    let head = format!(
+        "POST /t/harbor/a2a HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\nexpect: 100-continue\r\n\
+         connection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut first = [0; 25];
+    tokio::time::timeout(PROMPT, stream.read_exact(&mut first)).await.unwrap().unwrap();
+    assert_eq!(&first, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("\"result\""), "{answer}");
+}
+
 #[tokio::test]
 async fn lone_surrogates_are_legal_everywhere_and_mean_nothing() {
     for text in

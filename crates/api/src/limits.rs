@@ -43,6 +43,9 @@ async fn gather(
     mut payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin,
     announced: Option<usize>,
 ) -> Result<Bytes, BodyError> {
+    if announced.is_some_and(|length| length > MAX_DISCARD) {
+        return Err(BodyError::TooLarge);
+    }
     let mut body = BytesMut::with_capacity(announced.unwrap_or(0).min(MAX_BODY));
     let mut seen = 0;
     while let Some(chunk) = payload.next().await {
@@ -82,6 +85,8 @@ mod tests {
         assert_eq!(read_body(chunks(&[MAX_BODY, 1]), None).await, Err(BodyError::TooLarge));
         assert_eq!(read_body(chunks(&[1]), Some(MAX_BODY + 1)).await, Err(BodyError::TooLarge));
         assert_eq!(read_body(chunks(&[MAX_DISCARD, 1, 1]), None).await, Err(BodyError::TooLarge));
+        let endless = stream::pending::<Result<Bytes, PayloadError>>();
+        assert_eq!(read_body(endless, Some(MAX_DISCARD + 1)).await, Err(BodyError::TooLarge));
         let broken = stream::iter([Ok(Bytes::from_static(b"x")), Err(PayloadError::Incomplete(None))]);
         assert_eq!(read_body(broken, Some(2)).await, Err(BodyError::Broken));
     }

@@ -51,6 +51,8 @@ impl Skill for Search {
                 None => (&view.current, Start::Beginning),
                 Some(cursor) => {
                     let held = view.at(cursor.version).ok_or_else(|| bad_cursor(CursorError::Expired))?;
+                    // Perhaps another process issued it, and the next use must find the version too.
+                    held.keep_until(cursor.expires_at);
                     (held, Start::After(&cursor.after))
                 }
             };
