@@ -114,7 +114,8 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
 
 /// Commands that work when they are pasted into a shell.
 fn try_it(body: &mut String, tenant: &Tenant, base: &str, contract: ContractVersion) {
-    let Some(spec) = contract.spec() else { return };
+    // A dealer whose only skills are those of a later build has no card yet.
+    let (Some(spec), Some(_)) = (contract.spec(), tenant.card(contract)) else { return };
     let card = format!("{base}.well-known/agent-card.json");
     let endpoint = format!("{base}{contract}/a2a");
     body.push_str("<h2>Try it</h2>");
