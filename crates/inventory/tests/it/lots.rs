@@ -104,6 +104,7 @@ pub(crate) fn unit(rng: &mut StdRng, number: usize, taste: &Taste) -> Listing {
         let words: Vec<_> = (0..rng.random_range(0..9)).map(|_| one(rng, &WORDS)).collect();
         words.join([" ", "\n", "  ", "\u{b}"].choose(rng).unwrap())
     });
+    let price = maybe(rng, filled, |rng| 20_000 + 10 * rng.random_range(0..taste.prices));
     let listing = serde_json::json!({"vehicle_id": vehicle_id, "status": "available"}).to_string();
     let detail = description
         .as_ref()
@@ -138,8 +139,9 @@ pub(crate) fn unit(rng: &mut StdRng, number: usize, taste: &Taste) -> Listing {
         interior_color: maybe(rng, filled, |rng| one(rng, &COLORS)),
         charge_port: maybe(rng, filled / 2.0, |rng| one(rng, &PORTS)),
         dc_fast_charge: maybe(rng, filled / 2.0, |rng| rng.random_bool(0.5)),
-        price: maybe(rng, filled, |rng| 20_000 + 10 * rng.random_range(0..taste.prices)),
-        list_price: maybe(rng, filled, |rng| 20_000 + rng.random_range(0..taste.prices)),
+        price,
+        // Goes with the price: a bound on one crowds the matches at one end of the other.
+        list_price: price.map(|price| price - rng.random_range(0..30)),
         msrp: maybe(rng, filled / 2.0, |rng| 20_000 + rng.random_range(0..taste.prices)),
         mileage: maybe(rng, filled, |rng| rng.random_range(0..taste.prices * 100)),
         displacement_cc: maybe(rng, filled / 3.0, |rng| 100 * rng.random_range(1..20)),

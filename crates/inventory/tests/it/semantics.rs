@@ -43,6 +43,8 @@ fn walk(snapshot: &Snapshot, sort: Sort, limit: usize) -> Vec<String> {
         let ids: Vec<String> = page.rows.iter().map(|row| row.vehicle_id.to_owned()).collect();
         let more = page.more;
         seen.extend(ids);
+        // A wrong engine could go round for ever.
+        assert!(seen.len() <= snapshot.len(), "{seen:?}");
         if !more {
             return seen;
         }
