@@ -232,7 +232,7 @@ mod tests {
 
     fn lines(count: usize) -> (Vec<String>, Lines) {
         let texts: Vec<String> = (0..count)
-            .map(|i| format!("unit {:x} é{}", i.wrapping_mul(2_654_435_761) % 9973, i % 7))
+            .map(|i| format!("{:x} unit é{}", i.wrapping_mul(2_654_435_761) % 9973, i % 7))
             .collect();
         let mut builder = LinesBuilder::default();
         for text in &texts {
@@ -247,9 +247,11 @@ mod tests {
         for count in [0, 1, 63, 64, 65, 700, 5000] {
             let (texts, lines) = lines(count);
             assert_eq!(lines.grams.is_some(), count >= GRAMS_FROM);
-            for wanted in
-                ["1", "a1", "1f", "26f", "unit", "é3", "é", "zzz", "t 1", "tail", "ltail", "\u{e9}5"]
-            {
+            let common =
+                ["1", "a1", "1f", "26f", "unit", "é3", "é", "zzz", "t é1", "tail", "ltail", "\u{e9}5"];
+            // How a group begins and ends is part of it too.
+            let edges = [0, 63, 64, 127, 128, 4032].into_iter().filter_map(|line| texts.get(line));
+            for wanted in common.into_iter().chain(edges.map(String::as_str)) {
                 for range in [0..count, count / 3..count / 2 + usize::from(count > 0)] {
                     let mut found = Vec::new();
                     lines.search(
