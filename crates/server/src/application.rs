@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::failure::{Failure, chain, io_reason};
 use crate::settings::Settings;
 use crate::tls::Certificate;
-use crate::{commands, listener, telemetry};
+use crate::{commands, listener, telemetry, tls};
 
 /// How long requests in flight may take to finish.
 const FINISH: Duration = Duration::from_secs(30);
@@ -190,9 +190,11 @@ impl Http {
             None => server.listen(socket),
             Some(files) => {
                 let unusable = |message| Failure::new(format!("--tls-cert (FORECOURT_TLS_CERT) {message}"));
-                let certificate = Certificate::open(files).map_err(unusable)?;
+                // An address that cannot stand on a card is refused with its own words a moment later.
+                let host = settings.origin(address).map(|origin| origin.host().to_owned()).unwrap_or_default();
+                let certificate = Certificate::open(files, &host).map_err(unusable)?;
                 let config = certificate.config().map_err(|error| unusable(chain(&error)))?;
-                renewal = Some(tokio::spawn(certificate.follow()));
+                renewal = Some(tokio::spawn(certificate.follow(tls::RENEWAL_CHECK)));
                 server.listen_rustls_0_23(socket, config)
             }
         };

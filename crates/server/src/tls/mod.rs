@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
+use chrono::{DateTime, Utc};
 use rustls::ServerConfig;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -18,7 +19,7 @@ use crate::failure::io_reason;
 use crate::settings::TlsFiles;
 
 /// How often the files are looked at for a renewed certificate.
-const RENEWAL_CHECK: Duration = Duration::from_secs(30);
+pub const RENEWAL_CHECK: Duration = Duration::from_secs(30);
 
 /// Makes `ring` the provider of all cryptography in this process. Called first thing: several libraries ask for
 /// the default provider and would find none.
@@ -89,21 +90,41 @@ pub fn facts(path: &Path, host: &str) -> Option<CertificateFacts> {
     Some(CertificateFacts { not_before, not_after, covers_host })
 }
 
+/// Says so in the log where agents will refuse a certificate. It is no reason not to start: a node that is there
+/// takes up the renewed one by itself.
+fn warn_of_refusal(path: &Path, host: &str) {
+    let Some(facts) = facts(path, host) else { return };
+    let date = |seconds| DateTime::from_timestamp(seconds, 0).map(|time| time.format("%Y-%m-%d").to_string());
+    let now = Utc::now().timestamp();
+    let (file, until) = (path.display(), date(facts.not_after).unwrap_or_default());
+    if now > facts.not_after {
+        tracing::warn!(%file, "the TLS certificate ended on {until}; agents refuse it, renew it");
+    } else if now < facts.not_before {
+        let from = date(facts.not_before).unwrap_or_default();
+        tracing::warn!(%file, "the TLS certificate is valid from {from} only; agents refuse it, check the clock");
+    } else if !facts.covers_host {
+        tracing::warn!(%file, "the TLS certificate is not made out for {host}, which the cards name");
+    }
+}
+
 /// The certificate in use, replaced when the files change.
 #[derive(Debug)]
 pub struct Certificate {
     files: TlsFiles,
+    /// The host that cards name.
+    host: String,
     current: RwLock<Arc<CertifiedKey>>,
 }
 
 impl Certificate {
-    /// Loads the files.
+    /// Loads the files. The log says so where they do not fit the host that cards name, or the date.
     ///
     /// # Errors
     /// As [`load`].
-    pub fn open(files: &TlsFiles) -> Result<Arc<Certificate>, String> {
+    pub fn open(files: &TlsFiles, host: &str) -> Result<Arc<Certificate>, String> {
         let current = RwLock::new(load(files)?);
-        Ok(Arc::new(Certificate { files: files.clone(), current }))
+        warn_of_refusal(&files.cert, host);
+        Ok(Arc::new(Certificate { files: files.clone(), host: host.to_owned(), current }))
     }
 
     /// The configuration of a listener that serves this certificate. ALPN is left to the HTTP server, which knows
@@ -117,12 +138,12 @@ impl Certificate {
         Ok(builder.with_no_client_auth().with_cert_resolver(Arc::<Certificate>::clone(self)))
     }
 
-    /// Looks at the files now and then and takes up a renewed pair. Files that do not fit (a renewal half written,
+    /// Looks at the files that often and takes up a renewed pair. Files that do not fit (a renewal half written,
     /// say) leave the old certificate in use. Runs until it is dropped.
-    pub async fn follow(self: Arc<Certificate>) {
+    pub async fn follow(self: Arc<Certificate>, every: Duration) {
         let mut seen = self.modified();
         loop {
-            tokio::time::sleep(RENEWAL_CHECK).await;
+            tokio::time::sleep(every).await;
             let now = self.modified();
             if now == seen {
                 continue;
@@ -132,6 +153,7 @@ impl Certificate {
                     *self.current.write().unwrap_or_else(PoisonError::into_inner) = renewed;
                     seen = now;
                     tracing::info!("took up the renewed TLS certificate");
+                    warn_of_refusal(&self.files.cert, &self.host);
                 }
                 Err(message) => tracing::warn!("kept the old TLS certificate: the new one {message}"),
             }
@@ -173,10 +195,36 @@ mod tests {
         let folder = folder("pair");
         let files = write_pair(&folder, "a", "dealers.example");
         assert!(load(&files).is_ok());
-        assert!(Certificate::open(&files).unwrap().config().is_ok());
+        assert!(Certificate::open(&files, "dealers.example").unwrap().config().is_ok());
         let told = facts(&files.cert, "dealers.example").unwrap();
         assert!(told.covers_host && told.not_before < told.not_after);
         assert!(!facts(&files.cert, "other.example").unwrap().covers_host);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_renewed_pair_is_taken_up_and_half_of_one_is_not() {
+        let folder = folder("renewed");
+        let files = write_pair(&folder, "a", "dealers.example");
+        let certificate = Certificate::open(&files, "dealers.example").unwrap();
+        let in_use = || certificate.current.read().unwrap().cert.clone();
+        let old = in_use();
+        let follower = tokio::spawn(Arc::clone(&certificate).follow(Duration::from_millis(5)));
+        // Longer than the steps in which some file systems count time.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let renewed = write_pair(&folder, "b", "dealers.example");
+        fs::copy(&renewed.cert, &files.cert).unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(in_use(), old, "the key is still that of the old one");
+        fs::copy(&renewed.key, &files.key).unwrap();
+        for _ in 0..500 {
+            if in_use() != old {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(in_use(), load(&renewed).unwrap().cert);
+        follower.abort();
         fs::remove_dir_all(folder).unwrap();
     }
 
