@@ -104,6 +104,14 @@ pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), store::Error> {
         inner.directory.forget(id);
         inner.lots.forget(id).await;
     }
+    // Not only those that changed since the last look: a lot may have been read while it changed, or could not
+    // be read when it had changed.
+    for (id, version) in inner.lots.held() {
+        let known = inner.directory.entry(id).and_then(|entry| u64::try_from(entry.inventory_version).ok());
+        if let Some(newer) = known.filter(|known| *known > version) {
+            refresh_lot(inner, id, newer);
+        }
+    }
     inner.confirm();
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! Lots in memory: loaded once, refreshed when they change, and older versions kept while a cursor can live.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use inventory::{Removed, Snapshot};
 use moka::future::Cache;
@@ -76,6 +78,8 @@ pub(crate) struct Lots {
     store: Store,
     views: Cache<TenantId, Arc<View>>,
     loads: Semaphore,
+    /// Lots that are being brought up to date, and the newest version that anybody has heard of meanwhile.
+    wanted: Mutex<HashMap<TenantId, u64>>,
 }
 
 /// A lot could not be loaded. Shared by everyone who waited for it.
@@ -97,7 +101,7 @@ impl Lots {
     pub(crate) fn new(store: Store, bytes: u64) -> Lots {
         let views = Cache::builder().max_capacity(bytes).weigher(|_, view: &Arc<View>| view.weight()).build();
         // Loading is mostly waiting for the database, building is work: a few at once keep both busy.
-        Lots { store, views, loads: Semaphore::new(4) }
+        Lots { store, views, loads: Semaphore::new(4), wanted: Mutex::default() }
     }
 
     /// The dealer's lot; loaded by the first of all that ask at once.
@@ -112,8 +116,19 @@ impl Lots {
         self.views.try_get_with(tenant, load).await.map_err(|shared| (*shared).clone())
     }
 
-    /// Brings a held lot to `version` or newer. Lots that nobody asked for stay out of memory.
+    /// Brings a held lot to `version` or newer, in one reading at a time whoever asks for it. Lots that nobody
+    /// asked for stay out of memory.
     pub(crate) async fn refresh(&self, tenant: TenantId, version: u64, now: u64) -> Result<(), LoadError> {
+        let Some(mut refreshing) = Refreshing::begin(&self.wanted, tenant, version) else { return Ok(()) };
+        let mut reached = 0;
+        while let Some(version) = refreshing.beyond(reached) {
+            self.refresh_once(tenant, version, now).await?;
+            reached = version;
+        }
+        Ok(())
+    }
+
+    async fn refresh_once(&self, tenant: TenantId, version: u64, now: u64) -> Result<(), LoadError> {
         let Some(view) = self.views.get(&tenant).await else { return Ok(()) };
         if view.current.snapshot.version() >= version {
             return Ok(());
@@ -146,9 +161,10 @@ impl Lots {
         self.views.iter().map(|(id, view)| (*id, view.current.snapshot.version())).collect()
     }
 
-    /// Bytes accounted for, and lots held.
+    /// Bytes accounted for, and lots held. Counted: the cache's own figures lag behind until it has something to do.
     pub(crate) fn weight(&self) -> (u64, u64) {
-        (self.views.weighted_size(), self.views.entry_count())
+        let add = |(bytes, lots), view: Arc<View>| (bytes + u64::from(view.weight()), lots + 1);
+        self.views.iter().map(|(_, view)| view).fold((0, 0), add)
     }
 
     #[tracing::instrument(name = "lot.load", skip_all)]
@@ -170,6 +186,52 @@ impl Lots {
             .await
             .map_err(|join| LoadError::Build(join.to_string().into()))?;
         Ok(Arc::new(Held { snapshot, cursors_until: AtomicU64::new(0) }))
+    }
+}
+
+/// The right to bring a lot up to date; given back when dropped, however that comes about.
+struct Refreshing<'a> {
+    wanted: &'a Mutex<HashMap<TenantId, u64>>,
+    tenant: TenantId,
+    given_back: bool,
+}
+
+impl<'a> Refreshing<'a> {
+    /// `None` if somebody is at it already; they hear of the version and go on until they have it.
+    fn begin(wanted: &'a Mutex<HashMap<TenantId, u64>>, tenant: TenantId, version: u64) -> Option<Self> {
+        let mut known = wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.entry(tenant) {
+            Entry::Occupied(mut newest) => {
+                let newest = newest.get_mut();
+                *newest = version.max(*newest);
+                None
+            }
+            Entry::Vacant(place) => {
+                place.insert(version);
+                Some(Refreshing { wanted, tenant, given_back: false })
+            }
+        }
+    }
+
+    /// The version to reach, if that is newer than `reached`; else the right is given back in the same moment, so
+    /// that nobody relies on us any more.
+    fn beyond(&mut self, reached: u64) -> Option<u64> {
+        let mut known = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        let newest = known.get(&self.tenant).copied().filter(|version| *version > reached);
+        if newest.is_none() {
+            known.remove(&self.tenant);
+            self.given_back = true;
+        }
+        newest
+    }
+}
+
+impl Drop for Refreshing<'_> {
+    fn drop(&mut self) {
+        if self.given_back {
+            return;
+        }
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.tenant);
     }
 }
 

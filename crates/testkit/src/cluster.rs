@@ -89,7 +89,15 @@ impl Drop for OwnServer {
 
 /// A connection that no policy binds to a database of a private server, to look at what is really stored.
 pub async fn superuser(socket_dir: &Path, port: u16, database: &str) -> PgConnection {
-    options(socket_dir, port, database).connect().await.expect("the database answers")
+    try_superuser(socket_dir, port, database).await.expect("the database answers")
+}
+
+/// The same to a server that may not be there.
+///
+/// # Errors
+/// It is not, or not yet.
+pub async fn try_superuser(socket_dir: &Path, port: u16, database: &str) -> sqlx::Result<PgConnection> {
+    options(socket_dir, port, database).connect().await
 }
 
 fn options(socket_dir: &Path, port: u16, database: &str) -> PgConnectOptions {

@@ -9,7 +9,7 @@ mod platform;
 mod process;
 mod wire;
 
-pub use cluster::{Cluster, OwnServer, cluster, superuser};
+pub use cluster::{Cluster, OwnServer, cluster, superuser, try_superuser};
 pub use json_rpc::{Asking, EXTENSION, aap_error, data_of, request_body};
 pub use platform::{Options, Platform};
 pub use process::{Process, binary, scratch};

@@ -95,6 +95,24 @@ impl Process {
         line["listen"].as_str().and_then(|listen| listen.parse().ok()).expect("an address")
     }
 
+    /// Everything that a process which has ended had printed.
+    pub fn last_lines(&mut self) -> Vec<String> {
+        for reader in self.readers.drain(..) {
+            reader.join().expect("no reader panicked");
+        }
+        self.lines()
+    }
+
+    /// Forgets what was printed so far, so that [`Process::wait_for`] waits for something new.
+    pub fn forget_lines(&self) {
+        self.lines.lock().expect("no reader panicked").clear();
+    }
+
+    /// The exit status, if it has ended.
+    pub fn has_ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("a child")
+    }
+
     /// Waits for a line that contains a text; panics with all lines when it does not come.
     pub fn wait_for(&mut self, text: &str, limit: Duration) -> String {
         let until = Instant::now() + limit;
