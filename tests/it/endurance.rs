@@ -67,6 +67,7 @@ async fn memory_stays_flat_under_thousands_of_them() {
     let before = resident(process.pid());
     round(soak(30 * bodies.len())).await;
     let after = resident(process.pid());
+    println!("{before} KiB before, {after} KiB after");
     assert!(after < before + 32 * 1024, "{before} KiB before, {after} KiB after");
     let _ = std::fs::remove_dir_all(folder);
 }

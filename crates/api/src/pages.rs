@@ -121,7 +121,10 @@ fn try_it(body: &mut String, tenant: &Tenant, base: &str, contract: ContractVers
     body.push_str("<h2>Try it</h2>");
     push(body, format_args!("<pre tabindex=0>curl -s {}</pre>", escaped(&shell_quoted(&card))));
     if tenant.skills.contains(&SkillId::InventorySearch) {
-        push(body, format_args!("<pre tabindex=0>{}</pre>", escaped(&search_command(tenant, &endpoint, spec))));
+        push(
+            body,
+            format_args!("<pre tabindex=0>{}</pre>", escaped(&search_command(tenant, &endpoint, spec))),
+        );
     }
 }
 
