@@ -191,7 +191,8 @@ impl Http {
             Some(files) => {
                 let unusable = |message| Failure::new(format!("--tls-cert (FORECOURT_TLS_CERT) {message}"));
                 // An address that cannot stand on a card is refused with its own words a moment later.
-                let host = settings.origin(address).map(|origin| origin.host().to_owned()).unwrap_or_default();
+                let host =
+                    settings.origin(address).map(|origin| origin.host().to_owned()).unwrap_or_default();
                 let certificate = Certificate::open(files, &host).map_err(unusable)?;
                 let config = certificate.config().map_err(|error| unusable(chain(&error)))?;
                 renewal = Some(tokio::spawn(certificate.follow(tls::RENEWAL_CHECK)));

@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use store::Database;
+use tracing::Instrument;
 
 use crate::application::{Application, Preparation};
 use crate::commands::runtime;
@@ -26,6 +27,15 @@ pub(crate) enum Kind {
     Serve,
 }
 
+impl Kind {
+    fn command(self) -> &'static str {
+        match self {
+            Kind::Up { .. } => "forecourt up",
+            Kind::Serve => "forecourt serve",
+        }
+    }
+}
+
 /// Runs until a signal; returns when everything has ended in order.
 ///
 /// # Errors
@@ -37,8 +47,7 @@ pub(crate) fn run(settings: &Settings, kind: Kind) -> Result<(), Failure> {
     }
     listener::raise_file_limit();
     // On this thread, which lives as long as the process: a private PostgreSQL ends with the thread it came from.
-    let command = if kind == Kind::Serve { "forecourt serve" } else { "forecourt up" };
-    let place = Place::open(settings, Purpose::Serve { command })?;
+    let place = Place::open(settings, Purpose::Serve { command: kind.command() })?;
     let outcome = runtime().and_then(|runtime| {
         let outcome = runtime.block_on(until_signal(settings, &place, kind));
         runtime.shutdown_timeout(std::time::Duration::from_secs(5));
@@ -60,7 +69,7 @@ async fn until_signal(settings: &Settings, place: &Place, kind: Kind) -> Result<
         Kind::Up { demo } => Preparation { migrate: true, demo },
         Kind::Serve => Preparation::default(),
     };
-    let started = start(settings, &database, preparation);
+    let started = start(settings, &database, preparation, kind.command());
     let application = tokio::select! {
         started = started => started?,
         signal = signals.next() => {
@@ -77,13 +86,15 @@ async fn until_signal(settings: &Settings, place: &Place, kind: Kind) -> Result<
     Ok(())
 }
 
-/// Boxed, because the future of a start is large and lives beside the signals.
+/// Boxed, because the future of a start is large and lives beside the signals. One trace, as every command has one.
 fn start<'a>(
     settings: &'a Settings,
     database: &'a Database,
     preparation: Preparation,
+    command: &'static str,
 ) -> std::pin::Pin<Box<dyn Future<Output = Result<Application, Failure>> + 'a>> {
-    Box::pin(Application::build(settings, database, preparation))
+    let span = tracing::info_span!("command", command);
+    Box::pin(Application::build(settings, database, preparation).instrument(span))
 }
 
 async fn announce(application: &Application, place: &Place, kind: Kind) {
