@@ -20,8 +20,8 @@ impl Snapshot {
     /// Builds the snapshot of one version of a lot.
     ///
     /// Units may come in any order. `vehicle_id` is unique in a lot; if two units share one, the later counts.
-    /// `removed` are the units that were listed once and are not any more. About 2 µs a unit, plus what its
-    /// description costs.
+    /// `removed` are the units that were listed once and are not any more. Takes about 3 µs a unit, and 6 µs more
+    /// where it has a description of eighty words that no other unit has.
     pub fn build(version: u64, mut listings: Vec<Listing>, removed: Vec<Removed>) -> Snapshot {
         listings.sort_by(|a, b| a.vehicle_id.cmp(&b.vehicle_id));
         // Row numbers are u32 and the last one is taken by "none"; a node's memory ends long before.
