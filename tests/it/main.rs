@@ -18,6 +18,7 @@ mod information;
 mod isolation;
 mod oracle;
 mod pages;
+mod process;
 mod provisioning;
 mod search;
 mod vehicle;
