@@ -140,6 +140,9 @@ impl fmt::Display for Driver {
                     ["21", "22", "23", "44", "P0"].iter().any(|class| code.starts_with(class));
                 if quotes_values {
                     write!(f, "the server refused the statement (SQLSTATE {code})")?;
+                } else if code == "53100" {
+                    // The server's own words are about a block of a file.
+                    write!(f, "the disk of the database is full (SQLSTATE {code})")?;
                 } else {
                     write!(f, "{} (SQLSTATE {code})", database.message())?;
                 }

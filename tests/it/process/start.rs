@@ -2,7 +2,7 @@
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -80,6 +80,12 @@ fn one_folder_from_nothing_through_other_commands_and_a_kill() {
         assert!(printed.contains(&format!("  http://{listen}/t/{slug}/   ")), "{printed}");
     }
     again.stop();
+
+    // A start that fails after PostgreSQL was started takes it along.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    run(&mut command("up", &data, &["--listen", &listen])).ends(1).says(&["is taken", "--listen"]);
+    assert_eq!(postmaster(Path::new(&data)), None);
 
     // Without a platform, commands run the server for as long as they need it.
     run(&mut command("doctor", &data, &["--listen", "127.0.0.1:0"])).ends(0).says(&["it is not running"]);
@@ -166,6 +172,35 @@ fn killed_while_the_cluster_is_made_in_a_relative_folder() {
     }
     node.stop();
     assert!(!is_alive(server), "it ends with the platform");
+}
+
+#[test]
+fn a_full_disk_is_named() {
+    let folder = Folder::new("full");
+    let small = folder.path("small");
+    std::fs::create_dir(&small).unwrap();
+    // A file system of the test's own, in a view of the machine that ends with the process.
+    let inside = |size: &str, what: &str| {
+        let mut command = Command::new("unshare");
+        let script = format!("mount -t tmpfs -o size={size},mode=755 none \"$1\" && exec {what}");
+        command.args(["--mount", "sh", "-c", &script, "sh", &small]);
+        command.arg(binary()).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        if let Some(folder) = std::env::var_os("PG_BIN_DIR") {
+            command.env("PG_BIN_DIR", folder);
+        }
+        command
+    };
+    if !inside("1m", "true").stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
+        eprintln!("left out: this account may not mount a small file system");
+        return;
+    }
+    let up = "\"$2\" up --demo --data-dir \"$1/data\" --listen 127.0.0.1:0";
+    let done = run(&mut inside("1m", up)).ends(1).says(&["initdb failed because the disk is full"]);
+    assert!(done.out.is_empty(), "{}", done.out);
+    // Room for an empty cluster, whose size is known, and not for the demo's cars.
+    run(&mut inside("55m", up))
+        .ends(1)
+        .says(&["the demo dealers were not loaded", "the disk of the database is full"]);
 }
 
 /// The number of the account `nobody` on every system that we know.
