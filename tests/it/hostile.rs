@@ -174,6 +174,7 @@ async fn thousands_of_members_are_passed_over_or_named() {
         refused(placed("/params/message/parts/0/data/filters", &format!("{{{members}}}")), "\"req-1\"").await;
     let found = problems(fault(&error, "SCHEMA_VALIDATION_FAILED"));
     assert!(found.len() > 1000 && found.iter().any(|(_, keyword)| keyword == "x-more"), "{}", found.len());
+    assert_eq!(error["message"], "The request has more than 1000 problems; see details.errors.");
     let wrong = format!(r#"{{"make":[{}]}}"#, vec!["0"; 100_000].join(","));
     let error = refused(placed("/params/message/parts/0/data/filters", &wrong), "\"req-1\"").await;
     fault(&error, "SCHEMA_VALIDATION_FAILED");

@@ -149,9 +149,12 @@ impl Fault {
             [only] if only.keyword == "required" => FaultCode::MissingRequiredField,
             _ => FaultCode::SchemaValidationFailed,
         };
-        let message = match violations.len() {
-            1 => "The request has 1 problem; see details.errors.".to_owned(),
-            n => format!("The request has {n} problems; see details.errors."),
+        let message = match violations.as_slice() {
+            [_] => "The request has 1 problem; see details.errors.".to_owned(),
+            [listed @ .., last] if last.keyword == crate::schema::MORE => {
+                format!("The request has more than {} problems; see details.errors.", listed.len())
+            }
+            all => format!("The request has {} problems; see details.errors.", all.len()),
         };
         let mut fault = Self::new(code, message);
         fault.violations = violations;

@@ -154,7 +154,7 @@ impl Contract {
         found.dedup_by(|later, kept| later.location == kept.location && later.keyword == kept.keyword);
         if found.len() > MOST_LISTED {
             found.truncate(MOST_LISTED);
-            found.push(Violation::new("", "x-more", "there are further problems that are not listed"));
+            found.push(Violation::new("", MORE, "there are further problems that are not listed"));
         }
         Err(found)
     }
@@ -171,6 +171,8 @@ impl Contract {
 
 /// More than any honest payload can break. A megabyte of wrong entries would otherwise be answered with fifty.
 const MOST_LISTED: usize = 1000;
+/// The keyword of the last violation where not all are listed.
+pub(crate) const MORE: &str = "x-more";
 
 /// Refuses every reference that leaves the embedded set.
 struct Offline;

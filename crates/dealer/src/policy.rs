@@ -1,7 +1,8 @@
 //! What a dealer decided for itself. Stored as JSON; absent members mean the documented defaults.
 
 use contract::payload::{Sort, SortField};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
 
 /// A dealer's policy. Every member is optional in its stored form.
 ///
@@ -10,8 +11,10 @@ use serde::Deserialize;
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     /// Page size of a search that names none.
+    #[serde(deserialize_with = "whole")]
     pub default_limit: u32,
     /// Largest page size; larger requests are answered with this one.
+    #[serde(deserialize_with = "whole")]
     pub max_limit: u32,
     /// Order of a search that names none.
     pub default_sort: Sort,
@@ -24,18 +27,25 @@ pub struct Policy {
     /// How appointments are answered.
     pub appointments: Appointments,
     /// Length of a slot, and of an appointment that names no duration, in minutes.
+    #[serde(deserialize_with = "whole")]
     pub appointment_slot_minutes: u32,
     /// Earliest start from now, in minutes.
+    #[serde(deserialize_with = "whole")]
     pub appointment_notice_minutes: u32,
     /// Latest start from now, in days.
+    #[serde(deserialize_with = "whole")]
     pub appointment_horizon_days: u32,
     /// Appointments at once per rooftop and department.
+    #[serde(deserialize_with = "whole")]
     pub appointment_capacity: u32,
     /// How long an idempotency key is remembered, in hours.
+    #[serde(deserialize_with = "whole")]
     pub idempotency_hours: u32,
     /// How long an equivalent lead counts as a duplicate, in hours.
+    #[serde(deserialize_with = "whole")]
     pub duplicate_hours: u32,
     /// How far in the future a consent may lie, in seconds.
+    #[serde(deserialize_with = "whole")]
     pub consent_clock_skew_seconds: u32,
     /// Channels the dealer works.
     pub follow_up_channels: Vec<Channel>,
@@ -115,8 +125,10 @@ impl Policy {
 #[serde(deny_unknown_fields)]
 pub struct RateLimit {
     /// Calls answered in one window.
+    #[serde(deserialize_with = "whole")]
     pub requests: u32,
     /// Length of a window.
+    #[serde(deserialize_with = "whole")]
     pub per_seconds: u32,
 }
 
@@ -130,6 +142,17 @@ pub struct SearchPolicy {
     pub sort_fields: Option<Vec<SortField>>,
     /// Offered values of the `features` filter.
     pub feature_codes: Option<Vec<String>>,
+}
+
+/// A whole number as JSON has it, `20.0` included, with a sentence for people where it is none.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let integral = |n: &f64| n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(n);
+    value
+        .as_u64()
+        .or_else(|| value.as_f64().filter(integral).map(|n| n as u64))
+        .and_then(|n| u32::try_from(n).ok())
+        .ok_or_else(|| D::Error::custom("must be a whole number, from 0 to 4294967295"))
 }
 
 /// How appointments are answered.
@@ -210,5 +233,24 @@ mod tests {
         assert_eq!(places, ["/max_limit", "/default_limit", "/rate_limit", "/search/filters/0"]);
         let policy: Policy = serde_json::from_value(json!({"search": {"feature_codes": []}})).unwrap();
         assert_eq!(policy.problems().len(), 1);
+    }
+
+    #[test]
+    fn whole_numbers_may_be_written_with_a_point_and_others_are_refused_in_plain_words() {
+        let policy: Policy = serde_json::from_value(json!({"max_limit": 50.0})).unwrap();
+        assert_eq!(policy.max_limit, 50);
+        for wrong in [
+            json!(5.5),
+            json!("5"),
+            json!(-1),
+            json!(-1.0),
+            json!(1e30),
+            json!(4_294_967_296_u64),
+            json!(null),
+        ] {
+            let error =
+                serde_json::from_value::<Policy>(json!({ "max_limit": wrong })).unwrap_err().to_string();
+            assert_eq!(error, "must be a whole number, from 0 to 4294967295", "{wrong}");
+        }
     }
 }

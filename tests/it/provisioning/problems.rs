@@ -78,6 +78,7 @@ fn wrong() -> Vec<(&'static str, Value, Vec<&'static str>)> {
         ("rooftops", json!(null), vec!["/rooftops"]),
         ("rooftops", json!([]), vec!["/rooftops"]),
         ("rooftops", json!([{"name": "A"}, {"name": " a"}]), vec!["/rooftops/1/name"]),
+        ("rooftops", json!([{"name": "A"}, {"name": " "}]), vec!["/rooftops/1/name"]),
         ("rooftops", json!([{"nam": "A"}]), vec!["/rooftops/0/nam", "/rooftops/0/name"]),
         (
             "rooftops",
@@ -275,15 +276,48 @@ async fn a_dealer_with_problems_does_not_hold_up_the_others() {
     platform.stop().await;
 }
 
+/// JSON readers keep the last of two equal members: of an `inventory` given twice the first half would be gone.
+#[tokio::test]
+async fn a_member_that_stands_twice_is_a_problem_at_any_depth_and_nothing_is_lost() {
+    let platform =
+        Platform::with_dealer("harbor", dealer_document("Harbor", json!([car("a", "Kia", "EV6", 40_000)])))
+            .await;
+    let before = everything(&platform).await;
+    let text = r#"{"about": {"a": 1, "a": 2}, "tenants": {"harbor": {
+        "inventory": [{"vehicle_id": "a", "status": "available", "price": 1, "price": 2, "x": {"y/z": 1, "y/z": 1}}],
+        "inventory": [], "policy": {"max_limit": 50, "max_limit": 60}, "note": "Same", "sold": [{"a": 1}, {"a": 1}]}}}"#;
+    let document = dealer::provision::read(text).expect("a readable document");
+    let application = platform.application();
+    let fallback = application.dealer().addresses().clone();
+    let mut outcome = Ok("done");
+    let note = |_: &str, result: Result<_, dealer::provision::ApplyError>| {
+        if let Err(dealer::provision::ApplyError::Problems(problems)) = result {
+            outcome = Err(problems.iter().map(ToString::to_string).collect());
+        }
+    };
+    dealer::provision::apply(application.store(), &fallback, document, "test", note)
+        .await
+        .expect("a database");
+    let twice: Vec<String> = pointers(&outcome)
+        .into_iter()
+        .filter(|pointer| !pointer.starts_with("/tenants/harbor/sold"))
+        .collect();
+    let expected = ["/inventory", "/inventory/0/price", "/inventory/0/x/y~1z", "/policy/max_limit"];
+    assert_eq!(twice, expected.map(|below| format!("/tenants/harbor{below}")), "{outcome:?}");
+    assert_eq!(everything(&platform).await, before);
+    platform.stop().await;
+}
+
 #[test]
 fn a_document_of_another_form_is_refused_as_a_whole() {
     for (text, hint) in [
         ("", "line 1"),
         ("{\"tenants\": {\"a\": {}", "line 1"),
-        ("[]", "expected"),
-        ("{}", "tenants"),
+        ("[]", "expected an object with the member `tenants`"),
+        ("[{\"a\": {}}]", "expected an object with the member `tenants`"),
+        ("{}", "`tenants` is missing"),
         ("{\"tenants\": []}", "dealers by slug"),
-        ("{\"tenants\": {}, \"tenants\": {}}", "duplicate field"),
+        ("{\"tenants\": {}, \"tenants\": {}}", "`tenants` stands twice"),
         ("{\"tenants\": {\"a\": {}, \"b\": {}, \"a\": {}}}", "\"a\" stands twice"),
         ("{\"tenants\": {\"a\": {\"name\": \"\\ud800\"}}}", "line 1"),
         ("{\"tenants\": {\"a\": {\"price\": 1e999}}}", "number out of range"),

@@ -118,6 +118,40 @@ async fn a_domain_that_several_want_at_once_goes_to_one_of_them() {
     platform.stop().await;
 }
 
+/// Four dealers are written at a time, so the giver may come after the taker, wherever they stand.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_domain_moves_within_one_document_whichever_dealer_is_written_first() {
+    let platform = Platform::start().await;
+    let slugs = ["a", "b", "c", "d"];
+    for slug in slugs {
+        platform.provision(&json!({slug: {"name": slug, "rooftops": [{"name": "One"}]}})).await;
+    }
+    platform
+        .provision(&json!({"a": {"domains": ["one.example"]}, "b": {"domains": ["two.example"]},
+        "c": {"domains": ["three.example"]}}))
+        .await;
+    // Each takes over from the one before; the first goes without.
+    for round in 0..8 {
+        let turn = |n: usize| slugs[(n + round) % 4];
+        let outcomes = platform
+            .try_provision(&json!({
+                turn(3): {"domains": ["three.example"]}, turn(2): {"domains": ["two.example"]},
+                turn(1): {"domains": ["one.example"]}, turn(0): {"domains": []},
+            }))
+            .await;
+        assert_eq!(outcomes.len(), 4, "each is told of once: {outcomes:?}");
+        assert!(outcomes.iter().all(|(_, outcome)| *outcome == Ok("updated")), "{outcomes:?}");
+    }
+    // What stays with a dealer that does not give it up is named, once.
+    let outcomes = platform
+        .try_provision(&json!({"a": {"domains": ["one.example"]}, "b": {"domains": ["one.example"]}}))
+        .await;
+    assert_eq!(outcomes.len(), 2, "{outcomes:?}");
+    assert!(outcomes.iter().filter(|(_, outcome)| outcome.is_err()).count() >= 1, "{outcomes:?}");
+    is_consistent(&platform, &slugs).await;
+    platform.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_lots_of_one_dealer_at_once_never_mix() {
     let platform = Platform::with_dealer("harbor", dealer_document("Harbor", json!([]))).await;

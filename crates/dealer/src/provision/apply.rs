@@ -56,17 +56,48 @@ pub async fn apply(
     drop(store.platform().await?);
     let mut running = stream::iter(document.tenants)
         .map(|(slug, wanted)| async move {
-            let outcome = match wanted {
-                Ok(wanted) => one(store, fallback, &slug, &wanted, actor).await,
-                Err(problems) => Err(ApplyError::Problems(problems)),
-            };
-            (slug, outcome)
+            match wanted {
+                Ok(wanted) => {
+                    let outcome = one(store, fallback, &slug, &wanted, actor).await;
+                    (slug, Some(wanted), outcome)
+                }
+                Err(problems) => (slug, None, Err(ApplyError::Problems(problems))),
+            }
         })
         .buffer_unordered(AT_ONCE);
-    while let Some((slug, outcome)) = running.next().await {
+    let mut waiting = Vec::new();
+    while let Some((slug, wanted, outcome)) = running.next().await {
+        match wanted {
+            Some(wanted) if waits_for_domains(&outcome) => waiting.push((slug, wanted, outcome)),
+            _ => done(&slug, outcome),
+        }
+    }
+    // A dealer of the same document may have given the domain up meanwhile, and so on down a chain of them.
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for (slug, wanted, _) in std::mem::take(&mut waiting) {
+            let outcome = one(store, fallback, &slug, &wanted, actor).await;
+            if waits_for_domains(&outcome) {
+                waiting.push((slug, wanted, outcome));
+            } else {
+                moved |= outcome.is_ok();
+                done(&slug, outcome);
+            }
+        }
+    }
+    for (slug, _, outcome) in waiting {
         done(&slug, outcome);
     }
     Ok(())
+}
+
+/// What is wrong with a domain that another dealer holds.
+const TAKEN: &str = "belongs to another dealer";
+
+/// Whether nothing stands in the way but domains of other dealers.
+fn waits_for_domains(outcome: &Result<Outcome, ApplyError>) -> bool {
+    matches!(outcome, Err(ApplyError::Problems(problems)) if problems.iter().all(|problem| problem.message == TAKEN))
 }
 
 /// The addresses that the platform has written down, or `fallback` where it never ran.
@@ -136,7 +167,7 @@ async fn once(
             let store::Error::DomainTaken { domain } = error else { return Err(error.into()) };
             free.retain(|other| *other != domain);
             let place = domains.iter().position(|wanted| *wanted == domain).unwrap_or_default();
-            add(&format!("/domains/{place}"), "belongs to another dealer");
+            add(&format!("/domains/{place}"), TAKEN);
         }
     }
     let mut tx = platform.into_tenant(id).await?;

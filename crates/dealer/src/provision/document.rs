@@ -1,16 +1,13 @@
 //! Reading a provisioning document: shapes and rules that need no database.
 
-use std::collections::HashSet;
-use std::fmt;
-
 use contract::listing::unit_id;
 use contract::{Contract, ContractVersion, SkillId};
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use store::TenantState;
 
 use super::Problem;
+use super::outer::{Body, Outer};
 use super::rules::{self, Findings};
 use crate::origin::{is_domain, is_slug};
 use crate::policy::{Policy, SearchPolicy};
@@ -117,48 +114,14 @@ const MEMBERS: [&str; 15] = [
 /// # Errors
 /// Only when nothing of it can be used: no JSON, another outer form, a slug twice.
 pub fn read(text: &str) -> Result<Document, ReadError> {
-    // Members beside `tenants` are for people, such as `about`.
-    #[derive(Deserialize)]
-    struct Outer {
-        tenants: InOrder,
-    }
     let outer: Outer = serde_json::from_str(text)
         .map_err(|error| ReadError::Form(format!("the document cannot be read: {error}")))?;
-    let mut seen = HashSet::new();
-    for (slug, _) in &outer.tenants.0 {
-        if !seen.insert(slug.as_str()) {
-            return Err(ReadError::Form(format!("the dealer {slug:?} stands twice in the document")));
-        }
-    }
     let checks = Checks { contract: Contract::load(ContractVersion::V3_0)? };
-    let tenants = outer.tenants.0.into_iter().map(|(slug, body)| {
-        let wanted = checks.tenant(&slug, &body);
-        (slug, wanted)
+    let tenants = outer.dealers.into_iter().map(|body| {
+        let wanted = checks.tenant(&body);
+        (body.slug, wanted)
     });
     Ok(Document { tenants: tenants.collect() })
-}
-
-/// An object whose members keep their order and their repetitions.
-struct InOrder(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for InOrder {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = InOrder;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of dealers by slug")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<InOrder, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(InOrder(members))
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
 }
 
 struct Checks {
@@ -166,7 +129,7 @@ struct Checks {
 }
 
 impl Checks {
-    fn tenant(&self, slug: &str, body: &Value) -> Result<Wanted, Vec<Problem>> {
+    fn tenant(&self, Body { slug, value, twice }: &Body) -> Result<Wanted, Vec<Problem>> {
         let escaped = slug.replace('~', "~0").replace('/', "~1");
         let mut found = Findings { base: format!("/tenants/{escaped}"), problems: Vec::new() };
         if !is_slug(slug) {
@@ -176,7 +139,10 @@ impl Checks {
                  needs (admin, api, www, static, status, t)",
             );
         }
-        let Some(body) = body.as_object() else {
+        for place in twice {
+            found.add(place, "stands twice");
+        }
+        let Some(body) = value.as_object() else {
             found.add("", "must be an object");
             return Err(found.problems);
         };

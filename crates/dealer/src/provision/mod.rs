@@ -5,6 +5,7 @@
 
 mod apply;
 mod document;
+mod outer;
 mod rules;
 
 pub use apply::{ApplyError, Outcome, addresses, apply};

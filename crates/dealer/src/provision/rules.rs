@@ -103,9 +103,10 @@ pub(super) fn check_rooftop_names(found: &mut Findings, wanted: &Wanted) {
         if let Some(members) = profile.as_object() {
             check_fees(found, &format!("/rooftops/{i}"), members);
         }
-        if let Some(name) = profile.get("name").and_then(Value::as_str)
-            && !names.insert(contract::text::fold(name))
-        {
+        let Some(name) = profile.get("name").and_then(Value::as_str) else { continue };
+        if name.trim().is_empty() {
+            found.add(&format!("/rooftops/{i}/name"), "must not be blank");
+        } else if !names.insert(contract::text::fold(name)) {
             found.add(&format!("/rooftops/{i}/name"), "another rooftop has this name");
         }
     }

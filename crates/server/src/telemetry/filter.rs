@@ -14,8 +14,9 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::Context;
 
-/// Libraries that say more than an operator wants; a filter that names them gets them all the same.
-const QUIET: &str = "info,sqlx=warn,sqlx_core=error,actix_server=warn,actix_web=warn,actix_http=warn,h2=warn,hyper=warn,\
+/// Libraries that say more than an operator wants; a filter that names them gets them all the same. `actix_http`
+/// calls it an error when a stranger sends what is no HTTP, and ours at that level are faults to be looked at.
+const QUIET: &str = "info,sqlx=warn,sqlx_core=error,actix_server=warn,actix_web=warn,actix_http=off,h2=warn,hyper=warn,\
                      hyper_util=warn,reqwest=warn,rustls=warn,mio=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
                      opentelemetry-otlp=warn,opentelemetry-http=warn";
 
@@ -83,6 +84,8 @@ mod tests {
         assert!(!filter.would_enable("dealer", &Level::INFO));
         assert!(filter.would_enable("sqlx::query", &Level::INFO));
         assert!(!lines("debug").unwrap().would_enable("h2::proto", &Level::DEBUG));
+        assert!(!lines("debug").unwrap().would_enable("actix_http::h1::dispatcher", &Level::ERROR));
+        assert!(lines("actix_http=debug").unwrap().would_enable("actix_http::h1::dispatcher", &Level::ERROR));
         assert!(lines("api=trace").unwrap().would_enable("dealer", &Level::INFO));
         for bad in ["api=loud", "=", "=info", "loud", "info;debug", "api=info=x"] {
             assert!(lines(bad).is_err(), "{bad}");
