@@ -88,6 +88,17 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
     let card = format!("{}.well-known/agent-card.json", tenant.base);
     let endpoint = format!("{}{contract}/a2a", tenant.base);
     let mut body = String::new();
+    if tenant.card(contract).is_none() {
+        push(
+            &mut body,
+            format_args!(
+                "<h1>{name}</h1><p class=lead>A car dealer agent that offers nothing here yet: none of its skills is \
+                 served by this build, so it has no Agent Card.</p>",
+                name = escaped(&tenant.name),
+            ),
+        );
+        return html(request, &tenant.name, &body, None);
+    }
     push(
         &mut body,
         format_args!(

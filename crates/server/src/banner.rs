@@ -27,7 +27,10 @@ pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
         let Ok(tenant) = dealer.resolve(Place::Slug(&slug)).await else { continue };
         let base = addresses.path_base(&slug);
         let _ = writeln!(text, "  {base}   {}", tenant.name);
-        first.get_or_insert((base, tenant));
+        // What is printed to try must work, and a dealer all of whose skills are to come has no card.
+        if tenant.card(tenant.default_contract).is_some() {
+            first.get_or_insert((base, tenant));
+        }
     }
     if active > NAMED {
         let _ = writeln!(text, "  … and {} more", active - NAMED);
@@ -41,6 +44,7 @@ pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
                 let _ = writeln!(text, "\n  {}", command.replace('\n', "\n  "));
             }
         }
+        None if active > 0 => {}
         None => text.push_str(
             "\nThere are no dealers yet. Bring yours in, or the demo dealers to look around:\n  \
              forecourt provision FILE\n  forecourt demo\n",
