@@ -1,5 +1,6 @@
 //! Following the database: notices are the fast path, the poll is what correctness rests on.
 
+use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use crate::{Inner, skills, unix_now};
 
 /// Setting: where the platform is reached; read by every command that renders cards.
 pub(crate) const ADDRESSES: &str = "addresses";
+/// How long the database may take to say what changed, which is a matter of milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How often long-removed units are forgotten.
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
 /// Setting: for what the stored cards were last rendered.
@@ -53,7 +56,7 @@ pub(crate) async fn run(inner: Weak<Inner>, poll_every: Duration) {
                 let polled = poll(&inner).await;
                 if polled.is_ok() && next_purge <= Instant::now() {
                     next_purge = Instant::now() + PURGE_EVERY;
-                    purge(&inner).await;
+                    purge(&inner);
                 }
                 polled
             }
@@ -64,18 +67,40 @@ pub(crate) async fn run(inner: Weak<Inner>, poll_every: Duration) {
     }
 }
 
-/// Forgets units that left their lots longer ago than buyers may ask for (AAP.md 7.5). Harmless on many nodes.
-async fn purge(inner: &Arc<Inner>) {
-    let purged = async {
-        let mut tx = inner.store.platform().await?;
-        let units = tx.purge_removed().await?;
-        tx.commit().await?;
-        Ok::<_, store::Error>(units)
-    };
-    match purged.await {
-        Ok(0) => {}
-        Ok(units) => info!(units, "forgot units that were removed more than 180 days ago"),
-        Err(error) => warn!(%error, "old removed units could not be forgotten"),
+/// Forgets units that left their lots longer ago than buyers may ask for (AAP.md 7.5), beside everything else.
+/// Harmless on many nodes.
+fn purge(inner: &Arc<Inner>) {
+    let store = inner.store.clone();
+    tokio::spawn(async move {
+        let purge = async {
+            let mut tx = store.platform().await?;
+            let units = tx.purge_removed().await?;
+            tx.commit().await?;
+            Ok::<_, store::Error>(units)
+        };
+        match tokio::time::timeout(PURGE_EVERY / 2, purge).await {
+            Ok(Ok(0)) => {}
+            Ok(Ok(units)) => info!(units, "forgot units that were removed more than 180 days ago"),
+            Ok(Err(error)) => warn!(%error, "old removed units could not be forgotten"),
+            Err(_) => warn!("forgetting old removed units took too long"),
+        }
+    });
+}
+
+/// The database did not tell what changed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FollowError {
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    #[error("the database did not answer within {} seconds", PATIENCE.as_secs())]
+    TooSlow,
+}
+
+/// A server that is there and says nothing must not keep us from asking again, on another connection.
+async fn in_time<T>(work: impl Future<Output = Result<T, store::Error>>) -> Result<T, FollowError> {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(FollowError::TooSlow),
     }
 }
 
@@ -92,10 +117,12 @@ fn inner_age(inner: &Arc<Inner>) -> u64 {
 }
 
 /// Compares everything with the database. Sufficient by itself: no notice is needed for any change to be seen.
-pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), store::Error> {
-    let mut tx = inner.store.platform().await?;
-    let rows = tx.directory().await?;
-    drop(tx);
+pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), FollowError> {
+    let rows = in_time(async {
+        let mut tx = inner.store.platform().await?;
+        tx.directory().await
+    })
+    .await?;
     let (changed, gone) = inner.directory.differences(&rows);
     for row in changed {
         learn(inner, row).await;
@@ -116,10 +143,12 @@ pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), store::Error> {
     Ok(())
 }
 
-async fn look_at(inner: &Arc<Inner>, id: TenantId) -> Result<(), store::Error> {
-    let mut tx = inner.store.platform().await?;
-    let row = tx.directory_of(id).await?;
-    drop(tx);
+async fn look_at(inner: &Arc<Inner>, id: TenantId) -> Result<(), FollowError> {
+    let row = in_time(async {
+        let mut tx = inner.store.platform().await?;
+        tx.directory_of(id).await
+    })
+    .await?;
     match row {
         Some(row) => learn(inner, row).await,
         None => {

@@ -25,6 +25,7 @@ use serde_json::Value;
 use store::{Store, TenantId, TenantState};
 
 use crate::directory::{Directory, Entry};
+use crate::follow::FollowError;
 use crate::lot::Lots;
 use crate::quota::Quota;
 
@@ -33,6 +34,9 @@ pub use crate::directory::Place;
 pub use crate::origin::{Addresses, Origin, OriginError, OwnHost, is_domain, is_slug};
 pub use crate::policy::{Channel, FILTERS, Policy, RateLimit, SearchPolicy};
 pub use crate::tenant::{Card, Tenant, TenantCorrupt, TenantName};
+
+/// How long reading a dealer may take, which is a matter of milliseconds. Requests wait for it.
+const LOAD_TENANT: Duration = Duration::from_secs(10);
 
 /// How the core behaves; decided once at start.
 #[derive(Debug, Clone)]
@@ -55,6 +59,9 @@ pub enum StartError {
     /// The database refused.
     #[error("reading the dealers failed: {0}")]
     Store(#[from] store::Error),
+    /// The database is there and says nothing.
+    #[error("reading the dealers takes too long")]
+    TooSlow,
     /// A built-in schema is broken.
     #[error("a schema of the protocol cannot be compiled: {0}")]
     Schema(#[from] contract::SchemaError),
@@ -126,6 +133,9 @@ pub enum LoadTenantError {
     /// It vanished between two looks.
     #[error("the dealer is gone")]
     Gone,
+    /// The database is there and says nothing.
+    #[error("the database did not answer within {} seconds", LOAD_TENANT.as_secs())]
+    TooSlow,
 }
 
 impl Dealer {
@@ -164,7 +174,10 @@ impl Dealer {
             started: Instant::now(),
             confirmed_ms: AtomicU64::new(0),
         });
-        follow::poll(&inner).await?;
+        follow::poll(&inner).await.map_err(|error| match error {
+            FollowError::Store(error) => StartError::Store(error),
+            FollowError::TooSlow => StartError::TooSlow,
+        })?;
         tokio::spawn(follow::run(Arc::downgrade(&inner), settings.poll));
         Ok(Dealer { inner })
     }
@@ -358,11 +371,14 @@ impl Inner {
 
     #[tracing::instrument(name = "tenant.load", skip_all)]
     async fn load_tenant(&self, id: TenantId) -> Result<Arc<Tenant>, LoadTenantError> {
-        let mut tx = self.store.tenant_snapshot(id).await?;
-        let row = tx.row().await?.ok_or(LoadTenantError::Gone)?;
-        let rooftops = tx.rooftops().await?;
-        let cards = tx.cards().await?;
-        Ok(Arc::new(Tenant::from_rows(&row, &rooftops, cards, &self.addresses)?))
+        let load = async {
+            let mut tx = self.store.tenant_snapshot(id).await?;
+            let row = tx.row().await?.ok_or(LoadTenantError::Gone)?;
+            let rooftops = tx.rooftops().await?;
+            let cards = tx.cards().await?;
+            Ok(Arc::new(Tenant::from_rows(&row, &rooftops, cards, &self.addresses)?))
+        };
+        tokio::time::timeout(LOAD_TENANT, load).await.unwrap_or(Err(LoadTenantError::TooSlow))
     }
 
     /// Whether no held lot is older than the directory says.

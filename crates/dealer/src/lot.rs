@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use inventory::{Removed, Snapshot};
 use moka::future::Cache;
@@ -15,6 +16,9 @@ pub(crate) const CURSOR_SECONDS: u64 = 15 * 60;
 
 /// How many superseded versions of one lot are kept at most; beyond it the oldest cursors end early.
 const MAX_OLDER: usize = 32;
+
+/// How long reading a lot may take. The largest take a few seconds.
+const LOAD: Duration = Duration::from_secs(30);
 
 /// A snapshot, and until when a cursor issued from it is alive.
 #[derive(Debug)]
@@ -89,6 +93,8 @@ pub(crate) enum LoadError {
     Store(#[source] Arc<store::Error>),
     #[error("building the lot failed: {0}")]
     Build(Arc<str>),
+    #[error("the database did not tell the lot within {} seconds", LOAD.as_secs())]
+    TooSlow,
 }
 
 impl From<store::Error> for LoadError {
@@ -171,9 +177,12 @@ impl Lots {
     async fn load(&self, tenant: TenantId) -> Result<Arc<Held>, LoadError> {
         // A closed semaphore would only mean that nothing limits us any more.
         let _permit = self.loads.acquire().await.ok();
-        let mut tx = self.store.tenant_snapshot(tenant).await?;
-        let lot = tx.lot().await?;
-        drop(tx);
+        let read = async {
+            let mut tx = self.store.tenant_snapshot(tenant).await?;
+            tx.lot().await
+        };
+        // Whoever waits for a server that says nothing would keep others from trying, also when it is back.
+        let lot = tokio::time::timeout(LOAD, read).await.map_err(|_| LoadError::TooSlow)??;
         let build = move || {
             let removed = lot.removed.into_iter().map(|unit| Removed {
                 vehicle_id: unit.vehicle_id,

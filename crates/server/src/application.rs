@@ -27,8 +27,9 @@ const FINISH: Duration = Duration::from_secs(30);
 const SETTLE: Duration = Duration::from_millis(200);
 /// After so long without a request in flight nothing more is waited for: what is left are idle connections.
 const IDLE: Duration = Duration::from_secs(1);
-/// How often the database is asked for changes, besides its notices.
-const POLL: Duration = Duration::from_secs(1);
+/// How often the database is asked for changes, besides its notices: also one whose notice is lost is seen within
+/// a second.
+const POLL: Duration = Duration::from_millis(800);
 
 /// What a process does before it answers.
 #[derive(Debug, Clone, Copy, Default)]
