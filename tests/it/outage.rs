@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use server::Settings;
 use testkit::{
-    Options, OwnServer, Platform, Reply, Wire, aap_error, car, data_of, dealer_document, request_body,
+    Options, OwnServer, Platform, Reply, Wire, aap_error, car, cluster, data_of, dealer_document,
+    request_body,
 };
 
 /// How old data may be here; usually it is minutes.
@@ -212,4 +213,44 @@ async fn a_database_that_does_not_answer_for_a_while() {
     watch.recovers().await;
     watch.platform.stop().await;
     drop(server);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_when_it_changes_is_read_as_soon_as_it_can_be() {
+    let stock = json!([car("a", "Honda", "CR-V", 29_495)]);
+    let platform = Platform::with_dealer("harbor", dealer_document("Harbor", stock)).await;
+    let search = json!({"type": "inventory.search.request"});
+    let seen = async || {
+        let price = platform.call("harbor", search.clone()).await["vehicles"][0]["price"].clone();
+        (platform.card("harbor").await["name"].clone(), price)
+    };
+    let before = (json!("Harbor"), json!(29_495));
+    assert_eq!(seen().await, before);
+    let mut admin = cluster().superuser(&platform.database).await;
+    let mut run = async |sql: &'static str| {
+        sqlx::raw_sql(sql).execute(&mut admin).await.expect(sql);
+    };
+    run("revoke select on vehicles, rooftops from forecourt_app").await;
+    run("begin;
+         update vehicles set price_usd = 28000, listing = replace(listing, '29495', '28000');
+         update tenant_inventory set version = version + 1;
+         update cards set body = replace(body, 'Harbor', 'Haven');
+         update tenants set name = 'Haven', revision = revision + 1;
+         select pg_notify('forecourt_tenant', tenant_id::text) from tenants;
+         select pg_notify('forecourt_inventory', tenant_id || ':' || version) from tenant_inventory;
+         commit")
+    .await;
+    // Time enough for the notices and for some polls; nobody gets half of it.
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(2) {
+        assert_eq!(seen().await, before, "the former state is served");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    run("grant select on vehicles, rooftops to forecourt_app").await;
+    let began = Instant::now();
+    while seen().await != (json!("Haven"), json!(28_000)) {
+        assert!(began.elapsed() < Duration::from_secs(10), "it was given up: {:?}", seen().await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    platform.stop().await;
 }
