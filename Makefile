@@ -39,6 +39,7 @@ test: ## all tests: the workspace's, then the official A2A SDKs and a browser ag
 	@scripts/bootstrap rust crates postgres clients browser
 	@$(cargo) build $(LOCKED) --workspace --bins --tests
 	@scripts/bootstrap rust postgres -- cargo test $(LOCKED) --workspace
+	@rm -rf "$${TMPDIR:-/tmp}/forecourt-tests-$$(id -u)" || true
 	@scripts/client-tests $(target)/debug/forecourt
 
 # Optimised, for the sake of numbers, with the checks of a debug build: answers against their schemas, overflow.

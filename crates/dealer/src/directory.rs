@@ -105,15 +105,10 @@ impl Directory {
     /// Slugs of active dealers, sorted, at most `limit`.
     pub(crate) fn active_slugs(&self, limit: usize) -> Vec<String> {
         let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
-        let mut slugs: Vec<_> = maps
-            .by_id
-            .values()
-            .filter(|entry| entry.state == TenantState::Active)
-            .map(|entry| entry.slug.clone())
-            .collect();
+        let active = maps.by_id.values().filter(|entry| entry.state == TenantState::Active);
+        let mut slugs: Vec<_> = active.map(|entry| entry.slug.as_str()).collect();
         slugs.sort_unstable();
-        slugs.truncate(limit);
-        slugs
+        slugs.into_iter().take(limit).map(str::to_owned).collect()
     }
 
     /// How many dealers there are, by state.

@@ -10,9 +10,9 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// Page size of a search that names none.
-    #[serde(deserialize_with = "whole")]
-    pub default_limit: u32,
+    /// Page size of a search that names none; see [`Policy::page_size`].
+    #[serde(deserialize_with = "maybe_whole")]
+    pub default_limit: Option<u32>,
     /// Largest page size; larger requests are answered with this one.
     #[serde(deserialize_with = "whole")]
     pub max_limit: u32,
@@ -56,7 +56,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            default_limit: 20,
+            default_limit: None,
             max_limit: 100,
             default_sort: Sort::DEFAULT,
             rate_limit: None,
@@ -77,6 +77,11 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// Page size of a search that names none: 20, unless the dealer says otherwise or never gives so many.
+    pub fn page_size(&self) -> u32 {
+        self.default_limit.unwrap_or_else(|| self.max_limit.min(20))
+    }
+
     /// What cannot be meant, as JSON Pointers within the policy and sentences.
     pub fn problems(&self) -> Vec<(String, &'static str)> {
         let mut problems = Vec::new();
@@ -84,7 +89,7 @@ impl Policy {
         if self.max_limit == 0 || self.max_limit > 1000 {
             add("/max_limit", "must be between 1 and 1000");
         }
-        if self.default_limit == 0 || self.default_limit > self.max_limit {
+        if self.default_limit.is_some_and(|limit| limit == 0 || limit > self.max_limit) {
             add("/default_limit", "must be at least 1 and not above max_limit");
         }
         if self.rate_limit.is_some_and(|limit| limit.requests == 0 || limit.per_seconds == 0) {
@@ -145,6 +150,10 @@ pub struct SearchPolicy {
 }
 
 /// A whole number as JSON has it, `20.0` included, with a sentence for people where it is none.
+fn maybe_whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    whole(deserializer).map(Some)
+}
+
 fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let integral = |n: &f64| n.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(n);
@@ -230,7 +239,7 @@ mod tests {
         )
         .unwrap();
         let places: Vec<_> = policy.problems().into_iter().map(|(pointer, _)| pointer).collect();
-        assert_eq!(places, ["/max_limit", "/default_limit", "/rate_limit", "/search/filters/0"]);
+        assert_eq!(places, ["/max_limit", "/rate_limit", "/search/filters/0"]);
         let policy: Policy = serde_json::from_value(json!({"search": {"feature_codes": []}})).unwrap();
         assert_eq!(policy.problems().len(), 1);
     }

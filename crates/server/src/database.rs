@@ -53,6 +53,11 @@ impl Place {
         self.database.clone()
     }
 
+    /// Whether this process had to start the private server itself: nobody serves from it.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.server.as_ref().is_some_and(|server| !server.is_adopted())
+    }
+
     /// Where the data is, in lines for a person.
     pub(crate) fn describe(&self) -> Vec<String> {
         match &self.server {

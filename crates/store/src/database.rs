@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnectOptions;
 
 use crate::error::Error;
@@ -96,7 +97,8 @@ impl Database {
 
     /// Options of a pool's connection.
     pub(crate) fn for_pool(&self, role: &'static str) -> PgConnectOptions {
-        self.as_role(role).options([
+        // The span of a statement says how long it took; its text of several kilobytes belongs in no log.
+        self.as_role(role).disable_statement_logging().options([
             ("statement_timeout", "30s"),
             ("lock_timeout", "15s"),
             // A transaction that was forgotten holds back vacuum and other writers.

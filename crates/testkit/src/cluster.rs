@@ -171,13 +171,15 @@ impl Cluster {
 
 /// A folder of this process; those of processes that are gone are cleared away.
 fn folder(name: &str) -> PathBuf {
-    let all = std::env::temp_dir().join("forecourt-tests");
+    let all = crate::process::scratch_root();
     std::fs::create_dir_all(&all).expect("a folder for test databases");
     for entry in std::fs::read_dir(&all).into_iter().flatten().flatten() {
         let pid =
             entry.file_name().to_string_lossy().split('-').next().and_then(|pid| pid.parse::<i32>().ok());
         // SAFETY: signal 0 only asks whether the process exists.
-        let gone = pid.is_some_and(|pid| unsafe { libc::kill(pid, 0) } != 0);
+        let refused = |pid| unsafe { libc::kill(pid, 0) } != 0;
+        let no_such = || std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
+        let gone = pid.is_some_and(|pid| refused(pid) && no_such());
         if gone {
             let _ = std::fs::remove_dir_all(entry.path());
         }

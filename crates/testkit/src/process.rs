@@ -24,13 +24,15 @@ pub fn binary() -> PathBuf {
     binary
 }
 
+/// Where tests keep what they make: a folder for each account, since none may clear away another's.
+pub(crate) fn scratch_root() -> PathBuf {
+    // SAFETY: asks for a number.
+    std::env::temp_dir().join(format!("forecourt-tests-{}", unsafe { libc::geteuid() }))
+}
+
 /// A folder of this test, below the system's one for temporary files. Reachable by other accounts.
 pub fn scratch(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join("forecourt-tests").join(format!(
-        "{}-{name}-{}",
-        std::process::id(),
-        Uuid::new_v4().simple()
-    ));
+    let folder = scratch_root().join(format!("{}-{name}-{}", std::process::id(), Uuid::new_v4().simple()));
     std::fs::create_dir_all(&folder).expect("a folder");
     folder
 }

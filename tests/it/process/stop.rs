@@ -53,6 +53,8 @@ fn client(address: SocketAddr, keep: bool, signalled: Arc<AtomicBool>) -> JoinHa
         let request = posting("/t/harbor/v3.0/a2a", headers, &body);
         let mut line: Option<Line> = None;
         loop {
+            let used = line.is_some();
+            let began = Instant::now();
             let mut open = match line.take() {
                 Some(line) => line,
                 // Refused, or not taken up: nobody accepted anything. That is how it ends.
@@ -70,7 +72,11 @@ fn client(address: SocketAddr, keep: bool, signalled: Arc<AtomicBool>) -> JoinHa
                     }
                 }
                 Ok(reply) => seen.failures.push(reply.everything()),
-                Err(error) => seen.failures.push(format!("{:?}: {error}", error.kind())),
+                Err(error) => seen.failures.push(format!(
+                    "{error}; {} connection, {:?} after it was begun",
+                    if used { "used" } else { "fresh" },
+                    began.elapsed()
+                )),
             }
         }
     })

@@ -74,11 +74,16 @@ async fn inventory_is_the_whole_lot_and_units_that_left_stay_known() {
     assert_eq!(standing(&platform, "stock", "OLD-1").await, "gone");
     assert_eq!(standing(&platform, "stock", "OLD-2").await, "unknown");
 
-    // Absent: left alone. Null and empty: an empty lot. And back.
+    // Absent: left alone. Empty: an empty lot. And back. Null is no way of saying either.
     assert_eq!(change(&platform, json!({"inventory": [a, b]})).await, "updated");
     assert_eq!(change(&platform, json!({"welcome_message": "Hi"})).await, "updated");
     assert_eq!(total(&platform).await, 2);
-    assert_eq!(change(&platform, json!({"inventory": null})).await, "updated");
+    let refused = platform.try_provision(&json!({"harbor": {"inventory": null}})).await;
+    assert!(
+        refused[0].1.as_ref().is_err_and(|problems| problems[0].starts_with("/tenants/harbor/inventory: "))
+    );
+    assert_eq!(total(&platform).await, 2);
+    assert_eq!(change(&platform, json!({"inventory": []})).await, "updated");
     assert_eq!((total(&platform).await, standing(&platform, "vin", VIN_A).await), (json!(0), "gone"));
     assert_eq!(change(&platform, json!({"inventory": []})).await, "unchanged");
     assert_eq!(change(&platform, json!({"inventory": [b, a], "sold": null})).await, "updated");
@@ -136,8 +141,8 @@ async fn absent_members_stay_and_null_ones_go_back_to_their_default() {
 fn rich() -> Value {
     let mut demo = server::demo::document("http://127.0.0.1:8080")["tenants"].take();
     let odd = json!([
-        {"vehicle_id": "1", "status": "available", "price": 1e30, "mileage": 12000.0, "year": 2023.0},
-        {"vehicle_id": "2", "status": "available", "price": 9_007_199_254_740_993_u64, "msrp": u64::MAX},
+        {"vehicle_id": "1", "status": "available", "price": 1e9, "mileage": 12000.0, "year": 2023.0},
+        {"vehicle_id": "2", "status": "available", "price": 9_007_199_254_740_991_u64, "x": {"big": u64::MAX}},
         {"vin": VIN_A, "status": "pending", "electric_range_mi": 1e-7, "battery_kwh": 0.1},
         {"stock": "É 7", "status": "intransit", "features": [], "rooftop": null, "x": {"b": [1e2, -0.0], "a": null}},
         {"vehicle_id": "no-stamp", "status": "available", "make": "Citroe\u{308}n", "other_attributes": {"k": [1.5]}},

@@ -271,7 +271,7 @@ fn check_together(
     addresses: &Addresses,
 ) {
     if !row.contracts.is_empty() && !row.contracts.contains(&row.default_contract) {
-        add("/default_contract", "must be one of the dealer's contracts");
+        add("/default_contract", "must be one of the dealer's contracts, and this build serves v3.0 alone");
     }
     if row.contracts.iter().any(|name| name == "latest") && !addresses.origin.is_loopback() {
         add("/contracts", "the draft 'latest' must not be served on a public origin");

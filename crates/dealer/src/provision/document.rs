@@ -216,6 +216,7 @@ impl Checks {
                     let holidays = profile.as_object_mut().and_then(|members| members.remove("holidays"));
                     let holidays = holidays.unwrap_or(Value::Null);
                     rules::check_holidays(found, &format!("/rooftops/{i}/holidays"), &holidays);
+                    rules::check_timezone(found, &format!("/rooftops/{i}"), rooftop);
                     public.push(profile.clone());
                     pairs.push((profile, if holidays.is_null() { json!([]) } else { holidays }));
                 }
@@ -235,10 +236,10 @@ impl Checks {
     fn inventory(&self, found: &mut Findings, body: &Map<String, Value>) -> Member<Vec<Map<String, Value>>> {
         let units = match body.get("inventory") {
             None => return Member::Absent,
-            Some(Value::Null) => return Member::Default,
             Some(Value::Array(units)) => units,
+            // An export that found nothing says null; that must not empty a lot.
             Some(_) => {
-                found.add("/inventory", "must be a list of vehicles");
+                found.add("/inventory", "must be a list of vehicles; an empty list says that there are none");
                 return Member::Absent;
             }
         };
@@ -254,6 +255,7 @@ impl Checks {
                 found.add(&at, "needs a vehicle_id, a vin or a stock number");
             }
             rules::check_unit_ids(found, &at, vehicle);
+            rules::check_amounts(found, &at, vehicle);
             vehicles.push(vehicle.clone());
         }
         Member::Set(vehicles)

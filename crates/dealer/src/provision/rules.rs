@@ -95,6 +95,15 @@ pub(super) fn check_fees(found: &mut Findings, at: &str, owner: &Map<String, Val
     }
 }
 
+/// Hours mean nothing without a zone that exists.
+pub(super) fn check_timezone(found: &mut Findings, at: &str, rooftop: &Value) {
+    if let Some(zone) = rooftop.get("timezone").and_then(Value::as_str)
+        && zone.parse::<chrono_tz::Tz>().is_err()
+    {
+        found.add(&format!("{at}/timezone"), "is no IANA time zone such as America/Chicago");
+    }
+}
+
 /// Vehicles name rooftops by their names, so these are unique within a dealer.
 pub(super) fn check_rooftop_names(found: &mut Findings, wanted: &Wanted) {
     let Member::Set(rooftops) = &wanted.rooftops else { return };
@@ -172,5 +181,17 @@ pub(super) fn refuse_nul(found: &mut Findings, at: &str, value: &Value) {
             }
         }
         _ => {}
+    }
+}
+
+/// Amounts must be told apart to the last unit, in columns, filters and documents alike; beyond 2^53 JSON readers
+/// no longer agree on them.
+pub(super) fn check_amounts(found: &mut Findings, at: &str, vehicle: &Map<String, Value>) {
+    const LARGEST: f64 = 9_007_199_254_740_991.0;
+    let whole = ["price", "list_price", "msrp", "mileage", "displacement_cc", "city_mpg", "highway_mpg"];
+    for name in whole {
+        if vehicle.get(name).and_then(Value::as_f64).is_some_and(|amount| amount > LARGEST) {
+            found.add(&format!("{at}/{name}"), "is larger than any real amount");
+        }
     }
 }

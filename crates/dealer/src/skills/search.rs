@@ -27,7 +27,7 @@ impl Skill for Search {
         check_offered(call, &request, raw)?;
         let policy = &call.tenant.policy;
         let sort = request.sort.unwrap_or(policy.default_sort);
-        let asked = request.pagination.limit.unwrap_or_else(|| policy.default_limit.into());
+        let asked = request.pagination.limit.unwrap_or_else(|| policy.page_size().into());
         let limit = asked.clamp(1, policy.max_limit.into());
         let page_size = usize::try_from(limit).unwrap_or(usize::MAX);
 

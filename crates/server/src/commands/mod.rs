@@ -38,6 +38,7 @@ where
 {
     let telemetry = Telemetry::start(&settings.log)?;
     let place = Place::open(settings, Purpose::Work { command })?;
+    let alone = place.is_alone();
     let outcome = runtime().and_then(|runtime| {
         let span = tracing::info_span!("command", command);
         let outcome = runtime.block_on(work(place.database()).instrument(span));
@@ -46,7 +47,17 @@ where
     });
     place.close();
     telemetry.shutdown();
+    if alone && outcome.is_ok() {
+        remind(settings);
+    }
     outcome
+}
+
+/// Whoever works on private data that no platform runs on should know: it may be the wrong folder.
+fn remind(settings: &Settings) {
+    let folder = std::path::absolute(&settings.data_dir).unwrap_or_else(|_| settings.data_dir.clone());
+    let folder = folder.display();
+    eprintln!("forecourt: no platform runs on this data; start one with: forecourt up --data-dir {folder}");
 }
 
 /// Applies pending migrations, or refuses to go on with them pending.
