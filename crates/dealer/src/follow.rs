@@ -118,6 +118,7 @@ fn inner_age(inner: &Arc<Inner>) -> u64 {
 
 /// Compares everything with the database. Sufficient by itself: no notice is needed for any change to be seen.
 pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), FollowError> {
+    let _alone = inner.following.lock().await;
     let rows = in_time(async {
         let mut tx = inner.store.platform().await?;
         tx.directory().await
@@ -144,6 +145,7 @@ pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), FollowError> {
 }
 
 async fn look_at(inner: &Arc<Inner>, id: TenantId) -> Result<(), FollowError> {
+    let _alone = inner.following.lock().await;
     let row = in_time(async {
         let mut tx = inner.store.platform().await?;
         tx.directory_of(id).await
@@ -164,10 +166,6 @@ async fn look_at(inner: &Arc<Inner>, id: TenantId) -> Result<(), FollowError> {
 async fn learn(inner: &Arc<Inner>, row: DirectoryRow) {
     let known = inner.directory.entry(row.tenant_id);
     if let Some(known) = &known {
-        // A poll that was read before a notice must not undo it.
-        if row.revision < known.revision {
-            return;
-        }
         let served = inner.tenants.contains_key(&(known.id, known.revision));
         if served && row.revision > known.revision && row.state == known.state {
             let key = (row.tenant_id, row.revision);

@@ -85,6 +85,9 @@ struct Inner {
     quota: Quota,
     cursor_key: CursorKey,
     max_age: Duration,
+    /// Held while the directory is compared with the database: an older answer must not be taken over after a
+    /// newer one.
+    following: tokio::sync::Mutex<()>,
     started: Instant,
     /// Milliseconds after `started` at which the database last confirmed what we hold.
     confirmed_ms: AtomicU64,
@@ -171,6 +174,7 @@ impl Dealer {
             quota: Quota::default(),
             cursor_key,
             max_age: settings.max_age,
+            following: tokio::sync::Mutex::default(),
             started: Instant::now(),
             confirmed_ms: AtomicU64::new(0),
         });

@@ -160,8 +160,8 @@ fn unit(slug: &str, number: usize, random: &mut StdRng) -> Value {
     maybe("vin", json!(format!("1HGCM826{:09}", number)), 6, random);
     maybe("year", json!(2015 + random.random_range(0..12)), 8, random);
     maybe("mileage", json!(random.random_range(0..9) * 10_000), 7, random);
-    // Few different amounts, so that the order often rests on `vehicle_id`; and one beyond what a double holds.
-    let amounts = [0, 100, 15_000, 15_001, 29_990, 30_000, 61_250, 9_007_199_254_740_993_i64];
+    // Few different amounts, so that the order often rests on `vehicle_id`; and the largest there can be.
+    let amounts = [0, 100, 15_000, 15_001, 29_990, 30_000, 61_250, 9_007_199_254_740_991_i64];
     for name in ["price", "list_price", "msrp"] {
         let amount = *amounts.choose(random).unwrap();
         maybe(name, json!(amount), 7, random);
