@@ -2,6 +2,7 @@
 
 mod dealers;
 mod tries;
+mod ways;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
