@@ -166,17 +166,24 @@ impl TenantTx {
         .collect()
     }
 
-    /// The identifiers of those units on offer that have one of these ids or VINs.
+    /// The identifiers of those units on offer that have one of these ids, VINs or stock numbers.
     #[instrument(name = "store.lot_units", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select vehicles"))]
-    pub async fn lot_units(&mut self, ids: &[&str], vins: &[&str]) -> Result<Vec<Removed>, Error> {
+    pub async fn lot_units(
+        &mut self,
+        ids: &[&str],
+        vins: &[&str],
+        stocks: &[&str],
+    ) -> Result<Vec<Removed>, Error> {
         let id = self.id();
         Ok(sqlx::query_as!(
             Removed,
             "select vehicle_id, vin, stock from vehicles
-             where tenant_id = $1 and (vehicle_id = any($2) or vin = any($3)) order by vehicle_id",
+             where tenant_id = $1 and (vehicle_id = any($2) or vin = any($3) or stock = any($4))
+             order by vehicle_id",
             id.0,
             ids as &[&str],
-            vins as &[&str]
+            vins as &[&str],
+            stocks as &[&str]
         )
         .fetch_all(self.conn())
         .await?)

@@ -69,6 +69,16 @@ async fn inventory_is_the_whole_lot_and_units_that_left_stay_known() {
     assert_eq!(standing(&platform, "vin", VIN_B).await, "gone");
     assert_eq!(change(&platform, sold).await, "unchanged");
 
+    // By a stock number that only one unit has, too; where several have it, none of them is taken.
+    let twin = |id: &str| json!({"vehicle_id": id, "stock": "TWIN", "status": "available"});
+    let lot = json!([{"vehicle_id": "lone", "stock": "LONE", "status": "available"}, twin("t1"), twin("t2")]);
+    assert_eq!(change(&platform, json!({ "inventory": lot })).await, "updated");
+    let sold = json!({"sold": [{"stock": "LONE"}, {"stock": "TWIN"}]});
+    assert_eq!(change(&platform, sold.clone()).await, "updated");
+    assert_eq!(standing(&platform, "vehicle_id", "lone").await, "gone");
+    assert_eq!((standing(&platform, "stock", "TWIN").await, total(&platform).await), ("live", json!(2)));
+    assert_eq!(change(&platform, sold).await, "unchanged");
+
     // Sold units that never stood here are known, others are not.
     assert_eq!(change(&platform, json!({"sold": [{"stock": "OLD-1"}]})).await, "updated");
     assert_eq!(standing(&platform, "stock", "OLD-1").await, "gone");

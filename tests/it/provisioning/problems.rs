@@ -155,6 +155,11 @@ fn wrong() -> Vec<(&'static str, Value, Vec<&'static str>)> {
         ("sold", json!("all"), vec!["/sold"]),
         ("sold", json!([5, {}, {"vin": "x"}]), vec!["/sold/0", "/sold/1", "/sold/2/vin"]),
         ("sold", json!([{"vehicle_id": "s"}, {"vehicle_id": "s"}]), vec!["/sold/1/vehicle_id"]),
+        (
+            "sold",
+            json!([{"vin": "4S4BTGUD5R3217409"}, {"vin": "4S4BTGUD5R3217409", "stock": "1"}]),
+            vec!["/sold/1/vin"],
+        ),
         ("sold", json!([{"stock": "9"}, {"stock": "9"}]), vec!["/sold/1/stock"]),
     ]
 }
@@ -224,6 +229,17 @@ async fn what_only_the_stored_dealers_can_tell_is_named_as_well() {
     ] {
         let outcome = provision_one(&platform, slug, body.clone()).await;
         assert_eq!(pointers(&outcome), expected, "{slug} {body}: {outcome:?}");
+    }
+    // Offered and sold at once, by whatever it is named.
+    let unit = json!({"vehicle_id": "z", "vin": "4S4BTGUD5R3217409", "stock": "Z", "status": "available"});
+    for (sold, place) in [
+        (json!({"vehicle_id": "z"}), "vehicle_id"),
+        (json!({"vin": "4S4BTGUD5R3217409"}), "vin"),
+        (json!({"stock": "Z"}), "stock"),
+    ] {
+        let body = json!({"inventory": [unit], "sold": [sold]});
+        let outcome = provision_one(&platform, "harbor", body).await;
+        assert_eq!(pointers(&outcome), [format!("/tenants/harbor/sold/0/{place}")], "{outcome:?}");
     }
     assert_eq!(everything(&platform).await, before);
 

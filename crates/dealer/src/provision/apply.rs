@@ -340,8 +340,8 @@ async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Resul
         .iter()
         .filter_map(|unit| Listing::from_vehicle(unit, dealer_id, now))
         .collect();
-    let sold = identified(tx, sold, &gone_already).await?;
     let wanted_ids: HashSet<&str> = rendered.iter().map(|unit| unit.vehicle_id.as_str()).collect();
+    let sold = identified(tx, sold, &gone_already, &wanted_ids).await?;
     let sold_ids: HashSet<&str> = sold.iter().map(|unit| unit.vehicle_id.as_str()).collect();
     let missing: Vec<&str> = held
         .keys()
@@ -373,31 +373,36 @@ async fn apply_lot(tx: &mut TenantTx, wanted: &Wanted, dealer_id: &str) -> Resul
 }
 
 /// Sold units under the ids that they have here, with everything by which they are known: a document may name
-/// the VIN alone.
+/// the VIN alone, or a stock number that one unit has. `offered` are the ids that stay on offer.
 async fn identified(
     tx: &mut TenantTx,
     sold: &[SoldUnit],
     gone: &HashMap<String, RemovedRow>,
+    offered: &HashSet<&str>,
 ) -> Result<Vec<Removed>, store::Error> {
     if sold.is_empty() {
         return Ok(Vec::new());
     }
-    let ids: Vec<&str> = sold.iter().map(|unit| unit.vehicle_id.as_str()).collect();
-    let vins: Vec<&str> = sold.iter().filter(|unit| !unit.by_id).filter_map(|u| u.vin.as_deref()).collect();
-    let held = tx.lot_units(&ids, &vins).await?;
-    let gone = gone.iter().map(|(id, row)| Removed {
-        vehicle_id: id.clone(),
-        vin: row.vin.clone(),
-        stock: row.stock.clone(),
-    });
-    let known: Vec<Removed> = held.into_iter().chain(gone).collect();
-    let by_id: HashMap<&str, &Removed> =
-        known.iter().rev().map(|unit| (unit.vehicle_id.as_str(), unit)).collect();
-    let by_vin: HashMap<&str, &Removed> =
-        known.iter().rev().filter_map(|unit| Some((unit.vin.as_deref()?, unit))).collect();
+    let named = |of: fn(&SoldUnit) -> Option<&str>| -> Vec<&str> { sold.iter().filter_map(of).collect() };
+    let ids = named(|unit| Some(&unit.vehicle_id));
+    let held = tx.lot_units(&ids, &named(SoldUnit::by_vin), &named(SoldUnit::by_stock)).await?;
+    let mut gone: Vec<Removed> = gone
+        .iter()
+        .map(|(id, row)| Removed { vehicle_id: id.clone(), vin: row.vin.clone(), stock: row.stock.clone() })
+        .collect();
+    gone.sort_unstable_by(|a, b| a.vehicle_id.cmp(&b.vehicle_id));
+    // Of several the first counts, so that the same document finds the same unit every time.
+    let first = |wanted: &dyn Fn(&Removed) -> bool| {
+        let known = held.iter().chain(&gone);
+        known.filter(|unit| !offered.contains(unit.vehicle_id.as_str())).find(|unit| wanted(unit))
+    };
     let resolve = |unit: &SoldUnit| {
-        let same_vin = unit.vin.as_deref().filter(|_| !unit.by_id).and_then(|vin| by_vin.get(vin));
-        let known = same_vin.or_else(|| by_id.get(unit.vehicle_id.as_str()));
+        let by_vin = unit.by_vin().and_then(|vin| first(&|known| known.vin.as_deref() == Some(vin)));
+        let by_stock = unit.by_stock().and_then(|stock| {
+            let shared = held.iter().filter(|known| known.stock.as_deref() == Some(stock)).count() > 1;
+            first(&|known| !shared && known.stock.as_deref() == Some(stock))
+        });
+        let known = by_vin.or(by_stock).or_else(|| first(&|known| known.vehicle_id == unit.vehicle_id));
         Removed {
             vehicle_id: known.map_or(&unit.vehicle_id, |known| &known.vehicle_id).clone(),
             vin: unit.vin.clone().or_else(|| known?.vin.clone()),

@@ -91,6 +91,18 @@ pub(crate) struct SoldUnit {
     pub(crate) stock: Option<String>,
 }
 
+impl SoldUnit {
+    /// The VIN, where it is all that tells which unit is meant.
+    pub(crate) fn by_vin(&self) -> Option<&str> {
+        self.vin.as_deref().filter(|_| !self.by_id)
+    }
+
+    /// The stock number, where it is all that tells which unit is meant.
+    pub(crate) fn by_stock(&self) -> Option<&str> {
+        self.stock.as_deref().filter(|_| !self.by_id && self.vin.is_none())
+    }
+}
+
 const MEMBERS: [&str; 15] = [
     "dealer_id",
     "name",

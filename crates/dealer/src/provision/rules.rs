@@ -125,6 +125,7 @@ pub(super) fn check_rooftop_names(found: &mut Findings, wanted: &Wanted) {
 pub(super) fn check_units(found: &mut Findings, wanted: &Wanted) {
     let mut ids = HashSet::new();
     let mut vins = HashSet::new();
+    let mut stocks = HashSet::new();
     if let Member::Set(units) = &wanted.inventory {
         for (i, unit) in units.iter().enumerate() {
             if let Some((id, member)) = unit_id(unit)
@@ -133,6 +134,7 @@ pub(super) fn check_units(found: &mut Findings, wanted: &Wanted) {
             {
                 found.add(&format!("/inventory/{i}/{member}"), "another vehicle has this id");
             }
+            stocks.extend(unit.get("stock").and_then(Value::as_str));
             let vin = unit.get("vin").and_then(Value::as_str).filter(|vin| !vin.is_empty());
             if vin.is_some_and(|vin| !vins.insert(vin)) {
                 found.add(&format!("/inventory/{i}/vin"), "another vehicle has this VIN");
@@ -142,15 +144,14 @@ pub(super) fn check_units(found: &mut Findings, wanted: &Wanted) {
     if let Member::Set(sold) = &wanted.sold {
         let mut sold_ids = HashSet::new();
         for (i, unit) in sold.iter().enumerate() {
-            let member = if unit.by_id {
-                "vehicle_id"
-            } else if unit.vin.is_some() {
-                "vin"
-            } else {
-                "stock"
+            let member = match (unit.by_vin(), unit.by_stock()) {
+                (Some(_), _) => "vin",
+                (_, Some(_)) => "stock",
+                _ => "vehicle_id",
             };
-            let offered_by_vin = !unit.by_id && unit.vin.as_deref().is_some_and(|vin| vins.contains(vin));
-            if ids.contains(&unit.vehicle_id) || offered_by_vin {
+            let offered = unit.by_vin().is_some_and(|vin| vins.contains(vin))
+                || unit.by_stock().is_some_and(|stock| stocks.contains(stock));
+            if ids.contains(&unit.vehicle_id) || offered {
                 found.add(&format!("/sold/{i}/{member}"), "this vehicle stands in inventory too");
             }
             if !sold_ids.insert(unit.vehicle_id.as_str()) {
