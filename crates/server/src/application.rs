@@ -3,30 +3,25 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use actix_web::body::MessageBody;
-use actix_web::dev::{ServerHandle, ServiceRequest, ServiceResponse};
-use actix_web::middleware::{Next, from_fn};
+use actix_web::dev::ServerHandle;
+use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use api::ApiState;
 use dealer::{Addresses, Dealer, DealerSettings, Origin};
 use store::{Database, Store};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use crate::failure::{Failure, chain, io_reason};
 use crate::settings::Settings;
 use crate::tls::Certificate;
+use crate::traffic::{Traffic, count};
 use crate::{commands, listener, telemetry, tls};
 
 /// How long requests in flight may take to finish.
 const FINISH: Duration = Duration::from_secs(30);
-/// How long connections that had begun when the door was closed may take to be accepted.
-const SETTLE: Duration = Duration::from_millis(200);
-/// After so long without a request in flight nothing more is waited for: what is left are idle connections.
-const IDLE: Duration = Duration::from_secs(1);
 /// How often the database is asked for changes, besides its notices: also one whose notice is lost is seen within
 /// a second.
 const POLL: Duration = Duration::from_millis(800);
@@ -147,7 +142,7 @@ struct Http {
     state: ApiState,
     handle: ServerHandle,
     server: JoinHandle<std::io::Result<()>>,
-    in_flight: Arc<AtomicUsize>,
+    traffic: Arc<Traffic>,
     renewal: Option<JoinHandle<()>>,
 }
 
@@ -166,17 +161,20 @@ impl Http {
         let address = door.local_addr().map_err(cannot)?;
         // The registry comes first: it installs what the instruments of the API report to.
         let state = ApiState::new(settings.trusted_proxies.clone(), telemetry::metrics());
-        let in_flight = Arc::new(AtomicUsize::new(0));
+        let traffic = Traffic::new();
 
-        let (shared, counter) = (state.clone(), web::Data::from(Arc::clone(&in_flight)));
+        let (shared, counter) = (state.clone(), Arc::clone(&traffic));
+        let connections = Arc::clone(&traffic);
         let server = HttpServer::new(move || {
+            counter.enrol();
             App::new()
-                .app_data(counter.clone())
+                .app_data(web::Data::from(Arc::clone(&counter)))
                 .configure(|config| api::configure(config, shared.clone()))
                 .wrap(api::cors())
                 .wrap(from_fn(api::observe))
                 .wrap(from_fn(count))
         })
+        .on_connect(move |_, data| connections.connected(data))
         .workers(settings.workers)
         .disable_signals()
         .shutdown_timeout(FINISH.as_secs())
@@ -202,24 +200,24 @@ impl Http {
         };
         let server = server.map_err(cannot)?.run();
         let handle = server.handle();
-        Ok(Http { address, door, state, handle, server: tokio::spawn(server), in_flight, renewal })
+        Ok(Http { address, door, state, handle, server: tokio::spawn(server), traffic, renewal })
     }
 
     async fn stop(&mut self, drain: Duration) {
         self.state.drain();
         sleep(drain).await;
         listener::refuse_new(&self.door);
-        sleep(SETTLE).await;
+        let quiet = self.traffic.quiet(&self.door, FINISH).await;
+        if !quiet {
+            let requests = self.traffic.requests();
+            tracing::warn!(requests, "not everything was finished within {} seconds", FINISH.as_secs());
+        }
         // Sent when it is made; what is awaited is only the answer.
-        let stopped = self.handle.stop(true);
+        let stopped = self.handle.stop(quiet);
         tokio::select! {
             () = stopped => {}
             // An idle HTTP/2 connection would otherwise hold us for the whole time limit.
-            () = idle(&self.in_flight) => {}
-        }
-        let left = self.in_flight.load(Ordering::Relaxed);
-        if left > 0 {
-            tracing::warn!(requests = left, "requests did not finish within {} seconds", FINISH.as_secs());
+            () = self.traffic.idle() => {}
         }
     }
 
@@ -236,42 +234,5 @@ impl Drop for Http {
         if let Some(renewal) = &self.renewal {
             renewal.abort();
         }
-    }
-}
-
-/// Returns when no request has been in flight for a while.
-async fn idle(in_flight: &AtomicUsize) {
-    let mut since = Instant::now();
-    while since.elapsed() < IDLE {
-        sleep(Duration::from_millis(50)).await;
-        if in_flight.load(Ordering::Relaxed) > 0 {
-            since = Instant::now();
-        }
-    }
-}
-
-/// Middleware: a request is in flight until it is answered or its client goes away.
-async fn count(
-    request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
-    let counter = request.app_data::<web::Data<AtomicUsize>>().map(|counter| InFlight::enter(counter));
-    let answer = next.call(request).await;
-    drop(counter);
-    answer
-}
-
-struct InFlight(Arc<AtomicUsize>);
-
-impl InFlight {
-    fn enter(count: &Arc<AtomicUsize>) -> InFlight {
-        count.fetch_add(1, Ordering::Relaxed);
-        InFlight(Arc::clone(count))
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -15,6 +15,7 @@ pub mod settings;
 mod signals;
 pub mod telemetry;
 pub mod tls;
+mod traffic;
 
 pub use application::{Application, Preparation};
 pub use failure::Failure;

@@ -92,6 +92,33 @@ pub(crate) fn refuse_new(_: &TcpListener) -> bool {
     false
 }
 
+/// How many connections the system has accepted on our behalf that we have not taken over yet.
+#[cfg(target_os = "linux")]
+pub(crate) fn waiting(listener: &TcpListener) -> u32 {
+    use std::os::fd::AsRawFd;
+    // SAFETY: a plain structure of numbers, for which zeros are valid.
+    let mut told: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: `told` is ours to be written to and `length` is its size.
+    let done = unsafe {
+        libc::getsockopt(
+            listener.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut told).cast(),
+            &raw mut length,
+        )
+    };
+    // For a socket that listens this field is the length of its queue (see tcp(7), ss(8)).
+    if done == 0 { told.tcpi_unacked } else { 0 }
+}
+
+/// Not known here; whoever asks waits a moment in any case.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn waiting(_: &TcpListener) -> u32 {
+    0
+}
+
 /// Raises the limit of open files to what the system allows: every connection is one.
 #[cfg(unix)]
 pub(crate) fn raise_file_limit() {
@@ -143,7 +170,9 @@ mod tests {
             return;
         }
         assert!(TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_err());
+        assert_eq!(waiting(&listener), 1);
         let (mut accepted, _) = listener.accept().unwrap();
+        assert_eq!(waiting(&listener), 0);
         let mut question = [0; 3];
         accepted.read_exact(&mut question).unwrap();
         accepted.write_all(b"answer").unwrap();

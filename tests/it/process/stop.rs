@@ -162,8 +162,15 @@ fn ctrl_c(data: &str) {
     let mut node = Node::start(&mut up(data, &[]));
     let server = postmaster(Path::new(data)).expect("a running server");
     let idle = Line::open(node.address).expect("a connection");
-    interrupt(&node.process);
+    let mut late = Line::open(node.address).expect("a connection");
     let began = Instant::now();
+    interrupt(&node.process);
+    node.process.wait_for("stopping; requests in flight finish first", LIMIT);
+    // Its connection was accepted before, so its request is answered.
+    std::thread::sleep(Duration::from_millis(500));
+    let body = searching(json!({"make": ["Honda"]}));
+    let reply = late.ask(&posting("/t/harbor/v3.0/a2a", &[], &body)).expect("an answer");
+    assert!(is_right(&reply) && is_last(&reply), "{}", reply.everything());
     assert_eq!(node.process.wait(LIMIT).code(), Some(0), "{:#?}", node.process.lines());
     assert!(began.elapsed() < Duration::from_secs(10), "an idle connection holds nobody up");
     assert!(node.process.lines().iter().any(|line| line.contains("\"stopped\"")));
