@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use crate::failure::{Failure, chain, io_reason};
 use crate::settings::Settings;
 use crate::tls::Certificate;
-use crate::traffic::{Traffic, count};
+use crate::traffic::{SETTLE, Traffic, count};
 use crate::{commands, listener, telemetry, tls};
 
 /// How long requests in flight may take to finish.
@@ -206,8 +206,13 @@ impl Http {
     async fn stop(&mut self, drain: Duration) {
         self.state.drain();
         sleep(drain).await;
-        listener::refuse_new(&self.door);
-        let quiet = self.traffic.quiet(&self.door, FINISH).await;
+        let quiet = if listener::refuse_new(&self.door) {
+            self.traffic.quiet(&self.door, FINISH).await
+        } else {
+            // New connections would go on and on.
+            sleep(SETTLE).await;
+            true
+        };
         if !quiet {
             let requests = self.traffic.requests();
             tracing::warn!(requests, "not everything was finished within {} seconds", FINISH.as_secs());

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use crate::listener;
 
 /// So long nothing may begin before an empty house is taken for empty.
-const SETTLE: Duration = Duration::from_millis(200);
+pub(crate) const SETTLE: Duration = Duration::from_millis(200);
 /// So long nothing may begin before the connections that are left are taken for idle ones.
 const IDLE: Duration = Duration::from_secs(1);
 /// How often all that is looked at.
