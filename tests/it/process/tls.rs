@@ -103,9 +103,8 @@ fn header(name: &str, value: &str) -> Vec<u8> {
     bytes
 }
 
-/// Asks over HTTP/2 (RFC 9113): several requests at once on one connection. Answers are bodies in their order; each
-/// must have the status 200.
-fn ask_h2(stream: &mut Tls, requests: &[(&str, &str, Option<&str>)]) -> Vec<String> {
+/// The bytes of a new HTTP/2 connection (RFC 9113) with several requests at once.
+fn requests_h2(requests: &[(&str, &str, Option<&str>)]) -> Vec<u8> {
     let mut out = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     out.extend(frame(SETTINGS, 0, 0, &[]));
     let number = |index: usize| u32::try_from(2 * index + 1).expect("a small number");
@@ -124,9 +123,13 @@ fn ask_h2(stream: &mut Tls, requests: &[(&str, &str, Option<&str>)]) -> Vec<Stri
             out.extend(frame(DATA, END_STREAM, number(index), body.as_bytes()));
         }
     }
-    stream.write_all(&out).expect("requests");
-    let mut bodies = vec![String::new(); requests.len()];
-    let mut open = requests.len();
+    out
+}
+
+/// The bodies of that many answers, in the order of their requests; each must have the status 200.
+fn answers_h2(stream: &mut Tls, number: usize) -> Vec<String> {
+    let mut bodies = vec![String::new(); number];
+    let mut open = number;
     while open > 0 {
         let (kind, flags, id, payload) = next_frame(stream).expect("a frame");
         match (kind, id) {
@@ -184,14 +187,13 @@ fn https_over_both_versions_of_http() {
     let mut h2 = connect(address, "127.0.0.1", &good.der, &[b"h2", b"http/1.1"]).expect("a connection");
     assert_eq!(h2.conn.alpn_protocol(), Some(&b"h2"[..]));
     let body = searching(json!({"make": ["Honda"]}));
-    let answers = ask_h2(
-        &mut h2,
-        &[
-            ("GET", "/t/harbor/v3.0/.well-known/agent-card.json", None),
-            ("POST", "/t/harbor/v3.0/a2a", Some(&body)),
-            ("GET", "/readyz", None),
-        ],
-    );
+    let requests = requests_h2(&[
+        ("GET", "/t/harbor/v3.0/.well-known/agent-card.json", None),
+        ("POST", "/t/harbor/v3.0/a2a", Some(&body)),
+        ("GET", "/readyz", None),
+    ]);
+    h2.write_all(&requests).expect("requests");
+    let answers = answers_h2(&mut h2, 3);
     assert_eq!(answers[0], card);
     assert_eq!(data_of(&serde_json::from_str(&answers[1]).expect("JSON"))["total"], 3);
     assert!(answers[2].contains("\"ready\""), "{answers:?}");
@@ -206,9 +208,18 @@ fn https_over_both_versions_of_http() {
     assert!(!String::from_utf8_lossy(&answer).contains("alive"), "{answer:?}");
     assert!(connect(address, "127.0.0.1", &good.der, &[b"http/1.1"]).is_ok());
 
-    // An idle HTTP/2 connection holds the end of the process up no longer than it must.
+    // A request in flight is finished; an idle HTTP/2 connection holds the end up no longer than it must.
+    let mut slow = connect(address, "127.0.0.1", &good.der, &[b"h2"]).expect("a connection");
+    let request = requests_h2(&[("POST", "/t/harbor/v3.0/a2a", Some(&body))]);
+    let (last, first) = request.split_last().expect("a request");
+    slow.write_all(first).expect("most of a request");
+    std::thread::sleep(Duration::from_millis(300));
     let began = Instant::now();
     process.signal(libc::SIGTERM);
+    std::thread::sleep(Duration::from_millis(1500));
+    slow.write_all(&[*last]).expect("the rest of it");
+    let answer = answers_h2(&mut slow, 1).remove(0);
+    assert_eq!(data_of(&serde_json::from_str(&answer).expect("JSON"))["total"], 3);
     assert_eq!(process.wait(LIMIT).code(), Some(0), "{:#?}", process.lines());
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     assert!(!process.lines().iter().any(|line| line.contains("TLS certificate")), "nothing is wrong with it");
