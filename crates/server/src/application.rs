@@ -9,7 +9,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use api::ApiState;
-use dealer::{Addresses, Dealer, DealerSettings, Origin};
+use dealer::{Addresses, Dealer, DealerSettings, Origin, RequestChecks};
 use store::{Database, Store};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -91,6 +91,7 @@ impl Application {
             max_age: settings.max_age,
             cache_bytes: settings.cache_bytes,
             poll: POLL,
+            request_checks: RequestChecks::Schema,
         };
         let dealer = Dealer::start(store.clone(), core).await.map_err(|error| Failure::new(chain(&error)))?;
         Ok((dealer, store))
