@@ -39,12 +39,20 @@ pub struct Options {
     pub durable: bool,
     /// What the owner is called when another program is refused: `forecourt up`.
     pub command: String,
+    /// Further settings of the server, each as `name=value`; they come last and so have the last word.
+    pub settings: Vec<String>,
 }
 
 impl Options {
     /// Durable, with no folders to look into.
     pub fn new(data_dir: impl Into<PathBuf>, command: &str) -> Options {
-        Options { data_dir: data_dir.into(), roots: Vec::new(), durable: true, command: command.to_owned() }
+        Options {
+            data_dir: data_dir.into(),
+            roots: Vec::new(),
+            durable: true,
+            command: command.to_owned(),
+            settings: Vec::new(),
+        }
     }
 }
 
@@ -218,6 +226,7 @@ impl Prepared {
             socket_dir: socket_dir.clone(),
             port: PORT,
             durable: options.durable,
+            settings: options.settings.clone(),
         })?;
         Ok(PrivatePg {
             socket_dir,

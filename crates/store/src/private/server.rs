@@ -28,6 +28,8 @@ pub(crate) struct Launch {
     pub(crate) socket_dir: PathBuf,
     pub(crate) port: u16,
     pub(crate) durable: bool,
+    /// `name=value`, after all others.
+    pub(crate) settings: Vec<String>,
 }
 
 /// A server that runs until this is dropped.
@@ -221,6 +223,7 @@ fn settings(launch: &Launch) -> Vec<String> {
             settings.push(setting.to_owned());
         }
     }
+    settings.extend(launch.settings.iter().cloned());
     settings
 }
 
