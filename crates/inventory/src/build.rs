@@ -34,6 +34,7 @@ impl Snapshot {
             same
         });
         let rows = listings.len();
+        let kept = std::sync::Arc::new((listings.clone(), removed.clone()));
         let source = Source::read(&listings);
         let terms = Terms::build(rows, &source);
         let columns = columns(&listings, &source);
@@ -64,6 +65,7 @@ impl Snapshot {
             vins,
             stocks,
             gone: Gone::build(&removed),
+            source: kept,
             facets: Box::default(),
             units,
             weight: 0,

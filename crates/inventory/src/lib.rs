@@ -5,6 +5,7 @@
 //! filter means is AAP.md 7.3 to 7.5. No JSON tree is built on the way to an answer: documents were rendered
 //! when the unit was stored, and facet values when the snapshot was built.
 
+mod apply;
 mod bitset;
 mod build;
 mod coded;
@@ -33,6 +34,7 @@ use lines::Lines;
 use terms::Terms;
 use unit::Unit;
 
+pub use apply::Delta;
 pub use facets::facets;
 pub use find::{Found, find};
 pub use search::{Page, Row, Start, UnknownRow, search};
@@ -62,6 +64,8 @@ pub struct Snapshot {
     vins: KeyIndex,
     stocks: KeyIndex,
     gone: find::Gone,
+    /// What the snapshot was built from, until the next version can do without.
+    source: std::sync::Arc<(Vec<contract::Listing>, Vec<Removed>)>,
     /// The facets of the whole lot.
     facets: Box<[u8]>,
     weight: usize,
