@@ -9,7 +9,9 @@ mod cards;
 mod changes;
 mod database;
 mod error;
+mod heat;
 mod ids;
+mod listing_row;
 mod lots;
 mod platform;
 pub mod private;
@@ -17,6 +19,7 @@ pub mod setup;
 mod tenant;
 mod tenants;
 mod vehicles;
+mod versions;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -35,6 +38,7 @@ pub use lots::{Lot, Removed, RemovedRow};
 pub use platform::{DirectoryRow, PlatformTx, VersionRow};
 pub use tenant::TenantTx;
 pub use tenants::{RooftopRow, TenantRow};
+pub use versions::LotDelta;
 
 /// The schema's history, applied by [`setup::prepare`].
 pub static MIGRATOR: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");

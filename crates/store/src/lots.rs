@@ -9,6 +9,7 @@ use futures_util::TryStreamExt;
 use tracing::instrument;
 
 use crate::error::Error;
+use crate::listing_row::{ListingRow, select_listings};
 use crate::tenant::{TenantTx, from_bigint, hash_from, to_bigint};
 
 /// A unit that is no longer offered; it stays known for 180 days.
@@ -76,53 +77,10 @@ impl TenantTx {
     async fn listings(&mut self) -> Result<Vec<Listing>, Error> {
         let id = self.id();
         let mut listings = Vec::new();
-        let mut rows = sqlx::query!(
-            "select vehicle_id, vin, stock, status, condition, vehicle_type, rooftop, year, make, model, trim, body,
-                    fuel, driveline, transmission, engine, exterior_color, interior_color, charge_port,
-                    dc_fast_charge, price_usd, list_price_usd, msrp_usd, mileage_mi, displacement_cc,
-                    electric_range_mi, features, description, updated_at, content_hash, listing, detail
-             from vehicles where tenant_id = $1 order by vehicle_id",
-            id.0
-        )
-        .fetch(self.conn());
+        let mut rows = select_listings!("detail", "vehicles where tenant_id = $1 order by vehicle_id", id.0)
+            .fetch(self.conn());
         while let Some(row) = rows.try_next().await? {
-            let content_hash = hash_from(&row.content_hash, "vehicles", "content_hash", || {
-                format!("{id}/{}", row.vehicle_id)
-            })?;
-            listings.push(Listing {
-                vehicle_id: row.vehicle_id,
-                vin: row.vin,
-                stock: row.stock,
-                status: row.status,
-                condition: row.condition,
-                vehicle_type: row.vehicle_type,
-                rooftop: row.rooftop,
-                year: row.year,
-                make: row.make,
-                model: row.model,
-                trim: row.trim,
-                body: row.body,
-                fuel: row.fuel,
-                driveline: row.driveline,
-                transmission: row.transmission,
-                engine: row.engine,
-                exterior_color: row.exterior_color,
-                interior_color: row.interior_color,
-                charge_port: row.charge_port,
-                dc_fast_charge: row.dc_fast_charge,
-                price: row.price_usd,
-                list_price: row.list_price_usd,
-                msrp: row.msrp_usd,
-                mileage: row.mileage_mi,
-                displacement_cc: row.displacement_cc,
-                electric_range_mi: row.electric_range_mi,
-                features: row.features,
-                description: row.description,
-                updated_at: row.updated_at,
-                listing: row.listing,
-                detail: row.detail,
-                content_hash,
-            });
+            listings.push(row.listing(id)?);
         }
         Ok(listings)
     }
@@ -253,7 +211,8 @@ impl TenantTx {
     pub async fn publish_inventory(&mut self, version: u64) -> Result<(), Error> {
         let id = self.id();
         let done = sqlx::query!(
-            "update tenant_inventory set version = $2, changed_at = clock_timestamp()
+            "update tenant_inventory set version = $2, changed_at = clock_timestamp(),
+                 units = (select count(*) from vehicles where tenant_id = $1)
              where tenant_id = $1 and version < $2",
             id.0,
             to_bigint(version)

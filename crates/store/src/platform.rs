@@ -9,7 +9,7 @@ use tracing::instrument;
 use crate::database::APP;
 use crate::error::Error;
 use crate::ids::{TenantId, TenantState};
-use crate::tenant::TenantTx;
+use crate::tenant::{TenantTx, from_bigint};
 use crate::tenants::state_from;
 
 /// A transaction of the platform role. It may see every tenant and change little.
@@ -33,6 +33,8 @@ pub struct DirectoryRow {
     pub revision: i64,
     /// Version of its lot.
     pub inventory_version: i64,
+    /// How many units that lot has.
+    pub units: i64,
 }
 
 /// The version numbers of a tenant: all that a poll compares.
@@ -60,7 +62,7 @@ impl PlatformTx {
     pub async fn directory(&mut self) -> Result<Vec<DirectoryRow>, Error> {
         sqlx::query!(
             r#"select t.tenant_id as "tenant_id!", t.slug as "slug!", t.state as "state!", t.revision as "revision!",
-                      coalesce(i.version, 0) as "inventory_version!",
+                      coalesce(i.version, 0) as "inventory_version!", coalesce(i.units, 0) as "units!",
                       array(select d.domain from tenant_domains d where d.tenant_id = t.tenant_id
                             order by d.position, d.domain) as "domains!"
                from tenants t left join tenant_inventory i on i.tenant_id = t.tenant_id
@@ -78,6 +80,7 @@ impl PlatformTx {
                 state: state_from(&row.state, tenant_id)?,
                 revision: row.revision,
                 inventory_version: row.inventory_version,
+                units: row.units,
             })
         })
         .collect()
@@ -88,7 +91,7 @@ impl PlatformTx {
     pub async fn directory_of(&mut self, id: TenantId) -> Result<Option<DirectoryRow>, Error> {
         sqlx::query!(
             r#"select t.slug as "slug!", t.state as "state!", t.revision as "revision!",
-                      coalesce(i.version, 0) as "inventory_version!",
+                      coalesce(i.version, 0) as "inventory_version!", coalesce(i.units, 0) as "units!",
                       array(select d.domain from tenant_domains d where d.tenant_id = t.tenant_id
                             order by d.position, d.domain) as "domains!"
                from tenants t left join tenant_inventory i on i.tenant_id = t.tenant_id
@@ -105,6 +108,7 @@ impl PlatformTx {
                 state: state_from(&row.state, id)?,
                 revision: row.revision,
                 inventory_version: row.inventory_version,
+                units: row.units,
             })
         })
         .transpose()
@@ -271,11 +275,28 @@ impl PlatformTx {
     /// Deletes removed units that are older than the 180 days they are kept. Answers how many.
     #[instrument(name = "store.purge_removed", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "delete removed_vehicles"))]
     pub async fn purge_removed(&mut self) -> Result<u64, Error> {
-        let done =
-            sqlx::query!("delete from removed_vehicles where removed_at <= now() - interval '180 days'")
-                .execute(self.conn())
-                .await?;
-        Ok(done.rows_affected())
+        // Readers that have not seen the removal would never hear of it: they load the lot whole.
+        let purged = sqlx::query_scalar!(
+            r#"with due as (
+                   -- Before their units, as writers do; a lot that is being written has its turn next time.
+                   select i.tenant_id from tenant_inventory i
+                   where exists (select from removed_vehicles r where r.tenant_id = i.tenant_id
+                                 and r.removed_at <= now() - interval '180 days')
+                   for update skip locked
+               ), gone as (
+                   delete from removed_vehicles r using due
+                   where r.tenant_id = due.tenant_id and r.removed_at <= now() - interval '180 days'
+                   returning r.tenant_id, r.row_version
+               ), bound as (
+                   update tenant_inventory i set min_delta_version = g.newest
+                   from (select tenant_id, max(row_version) as newest from gone group by tenant_id) g
+                   where i.tenant_id = g.tenant_id and i.min_delta_version < g.newest
+               )
+               select count(*) as "purged!" from gone"#
+        )
+        .fetch_one(self.conn())
+        .await?;
+        Ok(from_bigint(purged))
     }
 
     /// Goes on as a transaction of one tenant, so that making a tenant and filling it is one transaction.

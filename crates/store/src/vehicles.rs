@@ -10,7 +10,7 @@ use tracing::instrument;
 
 use crate::error::Error;
 use crate::lots::Removed;
-use crate::tenant::{TenantTx, to_bigint};
+use crate::tenant::{TenantTx, from_bigint, to_bigint};
 
 /// Units a statement carries: more gain nothing and hold more memory.
 const CHUNK: usize = 2000;
@@ -212,18 +212,26 @@ impl TenantTx {
     }
 
     /// Forgets removed units, as if they had never been here. Answers how many there were.
+    ///
+    /// Leaves nothing that a reader of changes could find: from the next version on lots are read whole.
     #[instrument(name = "store.forget_removed", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "delete removed_vehicles", rows = vehicle_ids.len()))]
     pub async fn forget_removed<S: AsRef<str> + Sync>(&mut self, vehicle_ids: &[S]) -> Result<u64, Error> {
         let id = self.id();
         let ids: Vec<&str> = vehicle_ids.iter().map(AsRef::as_ref).collect();
-        let done = sqlx::query!(
-            "delete from removed_vehicles where tenant_id = $1 and vehicle_id = any($2)",
+        let forgotten = sqlx::query_scalar!(
+            r#"with gone as (
+                   delete from removed_vehicles where tenant_id = $1 and vehicle_id = any($2) returning vehicle_id
+               ), bound as (
+                   update tenant_inventory set min_delta_version = version + 1
+                   where tenant_id = $1 and exists (select from gone)
+               )
+               select count(*) as "forgotten!" from gone"#,
             id.0,
             &ids as &[&str]
         )
-        .execute(self.conn())
+        .fetch_one(self.conn())
         .await?;
-        Ok(done.rows_affected())
+        Ok(from_bigint(forgotten))
     }
 }
 
