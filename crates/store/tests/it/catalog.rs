@@ -98,12 +98,15 @@ async fn documents_are_compressed_with_lz4() {
 #[test]
 fn every_statement_on_a_tenant_table_names_the_tenant() {
     // Statements of the platform role, which work across tenants on purpose.
-    const ACROSS: [&str; 6] = [
+    const ACROSS: [&str; 9] = [
         "from tenants t left join tenant_inventory i",
         "insert into tenants (tenant_id, slug",
         "select tenant_id from tenant_slugs where slug = $1",
         "insert into tenant_domains as own (tenant_id, domain, position)\n             select $1",
-        "delete from removed_vehicles where removed_at <=",
+        "insert into tenant_heat as h",
+        "select h.tenant_id from tenant_heat h",
+        "delete from removed_vehicles r using due",
+        "delete from superseded_vehicles s using gone",
         "insert into vehicles\n                 (tenant_id, row_version",
     ];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.sqlx");
@@ -122,6 +125,9 @@ fn every_statement_on_a_tenant_table_names_the_tenant() {
             "vehicles",
             "tenant_domains",
             "tenant_slugs",
+            "tenant_heat",
+            "inventory_versions",
+            "superseded_vehicles",
         ];
         let touches = tenant_tables.iter().any(|table| sql.contains(table));
         let names =
