@@ -1,6 +1,6 @@
 //! Answers that are HTTP's own: problems, wrong methods, conditional reads.
 
-use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use chrono::{DateTime, Utc};
@@ -78,3 +78,16 @@ pub(crate) fn http_date(moment: DateTime<Utc>) -> String {
 
 pub(crate) const A2A_EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");
 pub(crate) const A2A_VERSION: HeaderName = HeaderName::from_static("a2a-version");
+/// Of a request: answer from this version of the lot or a newer one.
+pub(crate) const MIN_VERSION: HeaderName = HeaderName::from_static("forecourt-min-version");
+/// Of an answer: the version of the lot that all of it is from.
+pub(crate) const INVENTORY_VERSION: HeaderName = HeaderName::from_static("forecourt-inventory-version");
+
+/// What a request says of the version of the lot that it wants.
+///
+/// # Errors
+/// It says what is no version, which must not pass for "any".
+pub(crate) fn min_version(headers: &HeaderMap) -> Result<Option<u64>, ()> {
+    let Some(sent) = headers.get(MIN_VERSION) else { return Ok(None) };
+    sent.to_str().ok().and_then(|text| text.trim().parse().ok()).map(Some).ok_or(())
+}

@@ -104,7 +104,8 @@ pub fn cors() -> Cors {
         .expose_headers([
             header::ETAG,
             header::LAST_MODIFIED,
-            header::HeaderName::from_static("a2a-extensions"),
+            answer::A2A_EXTENSIONS,
+            answer::INVENTORY_VERSION,
             header::HeaderName::from_static("x-request-id"),
         ])
         .max_age(86_400)

@@ -10,7 +10,7 @@ use actix_web::http::ConnectionType;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
-use dealer::Dealer;
+use dealer::{Dealer, LotCounts};
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::propagation::Extractor;
 use opentelemetry::{KeyValue, global};
@@ -183,6 +183,53 @@ pub(crate) fn watch_figures(dealer: &Dealer) {
     gauge("dealers.suspended", "Dealers that are suspended", |f| f.suspended as u64);
     gauge("dealers.removed", "Dealers that are removed", |f| f.removed as u64);
     gauge("lots.loaded", "Lots in memory", |f| f.lots);
-    gauge("lots.bytes", "Bytes accounted for by lots in memory", |f| f.lot_bytes);
+    gauge("lots.former_versions", "Former versions of lots that cursors name, in memory", |f| {
+        f.former_versions
+    });
+    gauge(
+        "lots.bytes",
+        "Bytes accounted for by lots in memory; the process takes up to a quarter more",
+        |f| f.lot_bytes,
+    );
+    gauge("lots.budget.bytes", "Memory that lots may take, that quarter included", |f| f.lot_budget);
+    gauge("lots.behind", "Lots of which a newer version is known and not yet read", |f| f.lots_behind as u64);
+    gauge("lots.behind.seconds", "For how long that is so of the worst of them", |f| f.most_behind.as_secs());
     gauge("data.age.seconds", "Time since the database last confirmed what is held", |f| f.age.as_secs());
+    watch_counts(dealer);
+}
+
+/// The same for what only grows.
+fn watch_counts(dealer: &Dealer) {
+    let meter = global::meter("forecourt");
+    let counter =
+        |name: &'static str, about: &'static str, read: fn(&LotCounts) -> Vec<(&'static str, u64)>| {
+            let dealer = dealer.downgrade();
+            meter
+                .u64_observable_counter(name)
+                .with_description(about)
+                .with_callback(move |observer| {
+                    let Some(dealer) = dealer.upgrade() else { return };
+                    for (kind, count) in read(&dealer.figures().counts) {
+                        let labels = [KeyValue::new("kind", kind)];
+                        observer.observe(count, if kind.is_empty() { &[] } else { &labels });
+                    }
+                })
+                .build();
+        };
+    counter(
+        "lots.loads",
+        "Lots read whole, brought up to date, rebuilt for a cursor, or failed to be",
+        |c| {
+            vec![("whole", c.loads), ("changes", c.refreshes), ("former", c.rebuilds), ("failed", c.failures)]
+        },
+    );
+    counter("lots.loads.microseconds", "Time that loads, refreshes and rebuilds took", |c| {
+        vec![("", u64::try_from(c.took.as_micros()).unwrap_or(u64::MAX))]
+    });
+    counter("lots.evictions", "Lots that gave way to others", |c| vec![("", c.evictions)]);
+    counter(
+        "lots.refusals",
+        "Questions that waited too long for a load, and lots that were read and not kept",
+        |c| vec![("busy", c.refused_busy), ("no_room", c.refused_room), ("too_large", c.refused_large)],
+    );
 }

@@ -1,10 +1,10 @@
 //! Every dealer's addresses, in memory: a request is placed without asking the database, and a stranger's guess
 //! costs nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{PoisonError, RwLock};
 
-use store::{DirectoryRow, TenantId, TenantState};
+use store::{DirectoryRow, TenantId, TenantState, VersionRow};
 
 /// Where a request was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +22,25 @@ pub(crate) struct Entry {
     pub(crate) slug: String,
     pub(crate) state: TenantState,
     pub(crate) revision: i64,
-    pub(crate) inventory_version: i64,
+    pub(crate) inventory_version: u64,
+    pub(crate) units: u64,
     domains: Vec<String>,
+}
+
+/// What a look at the database told that was not known.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// Dealers that are new or changed.
+    pub(crate) dealers: Vec<TenantId>,
+    /// Lots, with their versions and units.
+    pub(crate) lots: Vec<(TenantId, u64, u64)>,
+    /// Dealers that are not there any more.
+    pub(crate) gone: Vec<TenantId>,
+}
+
+/// The schema lets no number become negative.
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }
 
 /// All dealers, by every name they are reached by.
@@ -62,6 +79,8 @@ impl Directory {
 
     pub(crate) fn put(&self, row: DirectoryRow) {
         let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
+        // A notice may have told of a newer version since the row was read.
+        let heard = maps.by_id.get(&row.tenant_id).map_or(0, |entry| entry.inventory_version);
         maps.forget(row.tenant_id);
         maps.by_slug.insert(row.slug.clone(), row.tenant_id);
         for domain in &row.domains {
@@ -74,7 +93,8 @@ impl Directory {
                 slug: row.slug,
                 state: row.state,
                 revision: row.revision,
-                inventory_version: row.inventory_version,
+                inventory_version: count(row.inventory_version).max(heard),
+                units: count(row.units),
                 domains: row.domains,
             },
         );
@@ -84,22 +104,45 @@ impl Directory {
         self.maps.write().unwrap_or_else(PoisonError::into_inner).forget(id);
     }
 
-    /// The dealers whose row differs from what is known, and those that are gone.
-    pub(crate) fn differences(&self, rows: &[DirectoryRow]) -> (Vec<DirectoryRow>, Vec<TenantId>) {
+    /// The newest version of a dealer's lot that anybody has told of; 0 where there is none.
+    pub(crate) fn inventory_version(&self, id: TenantId) -> u64 {
         let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
-        let changed = rows
-            .iter()
-            .filter(|row| {
-                maps.by_id.get(&row.tenant_id).is_none_or(|known| {
-                    (known.revision, known.inventory_version, known.state)
-                        != (row.revision, row.inventory_version, row.state)
-                })
-            })
-            .cloned()
-            .collect();
-        let present: std::collections::HashSet<_> = rows.iter().map(|row| row.tenant_id).collect();
-        let gone = maps.by_id.keys().filter(|id| !present.contains(id)).copied().collect();
-        (changed, gone)
+        maps.by_id.get(&id).map_or(0, |entry| entry.inventory_version)
+    }
+
+    /// About how many units a dealer's lot has.
+    pub(crate) fn units(&self, id: TenantId) -> u64 {
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        maps.by_id.get(&id).map_or(0, |entry| entry.units)
+    }
+
+    /// Takes over a version of a dealer's lot unless a newer one is known.
+    pub(crate) fn heard(&self, id: TenantId, version: u64, units: Option<u64>) {
+        let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = maps.by_id.get_mut(&id).filter(|entry| entry.inventory_version <= version) {
+            entry.inventory_version = version;
+            entry.units = units.unwrap_or(entry.units);
+        }
+    }
+
+    /// What of these numbers is news: dealers to read anew, lots that have another version, dealers that are gone.
+    pub(crate) fn news(&self, rows: &[VersionRow]) -> News {
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        let mut news = News::default();
+        for row in rows {
+            match maps.by_id.get(&row.tenant_id) {
+                Some(known) if (known.revision, known.state) == (row.revision, row.state) => {
+                    let version = count(row.inventory_version);
+                    if version != known.inventory_version || count(row.units) != known.units {
+                        news.lots.push((row.tenant_id, version, count(row.units)));
+                    }
+                }
+                _ => news.dealers.push(row.tenant_id),
+            }
+        }
+        let present: HashSet<_> = rows.iter().map(|row| row.tenant_id).collect();
+        news.gone = maps.by_id.keys().filter(|id| !present.contains(id)).copied().collect();
+        news
     }
 
     /// Slugs of active dealers, sorted, at most `limit`.

@@ -1,5 +1,6 @@
 //! Following the database: notices are the fast path, the poll is what correctness rests on.
 
+use std::collections::HashSet;
 use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tracing::{debug, info, warn};
 
 use crate::card::{self, Cause};
 use crate::origin::Addresses;
-use crate::{Inner, skills, unix_now};
+use crate::{Inner, skills};
 
 /// Setting: where the platform is reached; read by every command that renders cards.
 pub(crate) const ADDRESSES: &str = "addresses";
@@ -19,6 +20,8 @@ pub(crate) const ADDRESSES: &str = "addresses";
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often long-removed units are forgotten.
 const PURGE_EVERY: Duration = Duration::from_secs(3600);
+/// How often former versions are forgotten that no cursor can name any more, and questions are counted.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// Setting: for what the stored cards were last rendered.
 const RENDERED: &str = "cards_rendered_for";
 
@@ -27,6 +30,8 @@ pub(crate) async fn run(inner: Weak<Inner>, poll_every: Duration) {
     let mut changes: Option<Changes> = None;
     let mut next_poll = Instant::now() + poll_every;
     let mut next_purge = Instant::now();
+    // Not all processes of a platform at the same time.
+    let mut next_sweep = Instant::now() + SWEEP_EVERY.mul_f64(rand::random_range(0.5..1.0));
     loop {
         let Some(strong) = inner.upgrade() else { return };
         if changes.is_none() {
@@ -42,6 +47,7 @@ pub(crate) async fn run(inner: Weak<Inner>, poll_every: Duration) {
         let done = match woken {
             Ok(Ok(Change::Tenant(id))) => look_at(&inner, id).await,
             Ok(Ok(Change::Inventory(id, version))) => {
+                inner.directory.heard(id, version, None);
                 refresh_lot(&inner, id, version);
                 Ok(())
             }
@@ -57,6 +63,10 @@ pub(crate) async fn run(inner: Weak<Inner>, poll_every: Duration) {
                 if polled.is_ok() && next_purge <= Instant::now() {
                     next_purge = Instant::now() + PURGE_EVERY;
                     purge(&inner);
+                }
+                if polled.is_ok() && next_sweep <= Instant::now() {
+                    next_sweep = Instant::now() + SWEEP_EVERY;
+                    sweep(&inner);
                 }
                 polled
             }
@@ -85,6 +95,42 @@ fn purge(inner: &Arc<Inner>) {
             Err(_) => warn!("forgetting old removed units took too long"),
         }
     });
+}
+
+/// Forgets former versions and writes down which dealers are asked, beside everything else.
+fn sweep(inner: &Arc<Inner>) {
+    let inner = Arc::clone(inner);
+    tokio::spawn(async move {
+        note_heat(&inner).await;
+        let purge = async {
+            let mut tx = inner.store.platform().await?;
+            let versions = tx.purge_superseded().await?;
+            tx.commit().await?;
+            Ok::<_, store::Error>(versions)
+        };
+        match tokio::time::timeout(SWEEP_EVERY / 2, purge).await {
+            Ok(Ok(versions)) => debug!(versions, "forgot former versions of lots"),
+            Ok(Err(error)) => warn!(%error, "former versions of lots could not be forgotten"),
+            Err(_) => warn!("forgetting former versions of lots took too long"),
+        }
+    });
+}
+
+/// Writes down which dealers were asked since the last time, for the next process to load them first.
+pub(crate) async fn note_heat(inner: &Inner) {
+    let asked = inner.lots.take_heat();
+    if asked.is_empty() {
+        return;
+    }
+    let written = in_time(async {
+        let mut tx = inner.store.platform().await?;
+        tx.add_heat(&asked).await?;
+        tx.commit().await
+    });
+    if let Err(error) = written.await {
+        // It only decides who is loaded first.
+        debug!(%error, "questions could not be counted");
+    }
 }
 
 /// The database did not tell what changed.
@@ -116,28 +162,44 @@ fn inner_age(inner: &Arc<Inner>) -> u64 {
     crate::Dealer { inner: Arc::clone(inner) }.age().as_secs()
 }
 
+/// Above this many dealers that are new or changed, all are read in one statement.
+const ONE_BY_ONE: usize = 50;
+
 /// Compares everything with the database. Sufficient by itself: no notice is needed for any change to be seen.
 pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), FollowError> {
     let _alone = inner.following.lock().await;
-    let rows = in_time(async {
+    let (news, changed) = in_time(async {
         let mut tx = inner.store.platform().await?;
-        tx.directory().await
+        let news = inner.directory.news(&tx.versions().await?);
+        let mut changed = Vec::new();
+        if news.dealers.len() > ONE_BY_ONE {
+            let wanted: HashSet<_> = news.dealers.iter().copied().collect();
+            changed = tx.directory().await?;
+            changed.retain(|row| wanted.contains(&row.tenant_id));
+        } else {
+            for id in &news.dealers {
+                changed.extend(tx.directory_of(*id).await?);
+            }
+        }
+        Ok((news, changed))
     })
     .await?;
-    let (changed, gone) = inner.directory.differences(&rows);
     for row in changed {
         learn(inner, row).await;
     }
-    for id in gone {
+    for (id, version, units) in news.lots {
+        inner.directory.heard(id, version, Some(units));
+    }
+    for id in news.gone {
         inner.directory.forget(id);
         inner.lots.forget(id).await;
     }
     // Not only those that changed since the last look: a lot may have been read while it changed, or could not
     // be read when it had changed.
     for (id, version) in inner.lots.held() {
-        let known = inner.directory.entry(id).and_then(|entry| u64::try_from(entry.inventory_version).ok());
-        if let Some(newer) = known.filter(|known| *known > version) {
-            refresh_lot(inner, id, newer);
+        let known = inner.directory.inventory_version(id);
+        if known > version {
+            refresh_lot(inner, id, known);
         }
     }
     inner.confirm();
@@ -175,20 +237,19 @@ async fn learn(inner: &Arc<Inner>, row: DirectoryRow) {
             }
         }
     }
-    let version = u64::try_from(row.inventory_version).unwrap_or(0);
     let id = row.tenant_id;
     if known.as_ref().is_some_and(|known| known.state != row.state) {
         info!(tenant = %row.slug, state = ?row.state, "dealer changed its state");
     }
     inner.directory.put(row);
-    refresh_lot(inner, id, version);
+    refresh_lot(inner, id, inner.directory.inventory_version(id));
 }
 
 /// Refreshes a lot beside the requests; they never wait for it.
 fn refresh_lot(inner: &Arc<Inner>, id: TenantId, version: u64) {
     let inner = Arc::clone(inner);
     tokio::spawn(async move {
-        if let Err(error) = inner.lots.refresh(id, version, unix_now()).await {
+        if let Err(error) = inner.lots.refresh(id, version).await {
             warn!(tenant = %id.0, %error, "a changed lot cannot be read; the former version is served");
         }
     });

@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use contract::{Contract, ContractVersion, Fault, FaultCode, SkillId, SkillSpec};
+use futures_util::{StreamExt, stream};
 use inventory::cursor::CursorKey;
 use moka::future::Cache;
 use serde_json::Value;
@@ -26,17 +27,24 @@ use store::{Store, TenantId, TenantState};
 
 use crate::directory::{Directory, Entry};
 use crate::follow::FollowError;
-use crate::lot::Lots;
+use crate::lot::{LoadError, Lots, View};
 use crate::quota::Quota;
 
 pub use crate::card::{Cause, card_changed};
 pub use crate::directory::Place;
+pub use crate::lot::LotCounts;
 pub use crate::origin::{Addresses, Origin, OriginError, OwnHost, is_domain, is_slug};
 pub use crate::policy::{Channel, FILTERS, Policy, RateLimit, SearchPolicy};
 pub use crate::tenant::{Card, Tenant, TenantCorrupt, TenantName};
 
 /// How long reading a dealer may take, which is a matter of milliseconds. Requests wait for it.
 const LOAD_TENANT: Duration = Duration::from_secs(10);
+
+/// How long a call waits for the version of a lot that it wants.
+const OWN_WRITE: Duration = Duration::from_secs(2);
+/// How many dealers are thought of when lots are loaded ahead of time, and how many are loaded at once.
+const WARM: u32 = 100_000;
+const WARM_AT_ONCE: usize = 4;
 
 /// How the core behaves; decided once at start.
 #[derive(Debug, Clone)]
@@ -90,7 +98,7 @@ struct Inner {
     store: Store,
     addresses: Addresses,
     contracts: Vec<(ContractVersion, Contract)>,
-    directory: Directory,
+    directory: Arc<Directory>,
     /// Keyed by revision too, so that a reader can never put an old dealer over a new one.
     tenants: Cache<(TenantId, i64), Arc<Tenant>>,
     lots: Lots,
@@ -124,6 +132,15 @@ pub struct Call {
     pub tenant: Arc<Tenant>,
     /// By which contract.
     pub contract: ContractVersion,
+    /// Answer from this version of the lot or a newer one: for whoever has just changed it and wants to see that.
+    pub min_version: Option<u64>,
+}
+
+/// What is to be said of an answer besides the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered {
+    /// The version of the lot that all of the answer is from; `None` where the lot was not asked.
+    pub inventory_version: Option<u64>,
 }
 
 /// How a request failed to find a dealer, or was answered by one that cannot be read now.
@@ -177,12 +194,13 @@ impl Dealer {
             .weigher(|_, tenant: &Arc<Tenant>| tenant.weight())
             .time_to_idle(Duration::from_secs(24 * 3600))
             .build();
+        let directory = Arc::new(Directory::default());
         let inner = Arc::new(Inner {
-            lots: Lots::new(store.clone(), settings.cache_bytes),
+            lots: Lots::new(store.clone(), Arc::clone(&directory), settings.cache_bytes),
             store,
             addresses,
             contracts,
-            directory: Directory::default(),
+            directory,
             tenants,
             quota: Quota::default(),
             cursor_key,
@@ -263,15 +281,54 @@ impl Dealer {
         self.age() <= self.inner.max_age
     }
 
+    /// Loads the lots that are asked most, as many as there is room for and as `limit` allows; how many that were.
+    pub async fn warm_up(&self, limit: Duration) -> usize {
+        let mut loaded = 0;
+        let warm = async {
+            let mut tx = self.inner.store.platform().await?;
+            let hottest = tx.hottest(WARM).await?;
+            drop(tx);
+            let lots = &self.inner.lots;
+            let mut loading = stream::iter(hottest)
+                .take_while(|_| std::future::ready(lots.has_room()))
+                .map(|id| lots.warm(id))
+                .buffer_unordered(WARM_AT_ONCE);
+            while let Some(done) = loading.next().await {
+                match done {
+                    Ok(()) => loaded += 1,
+                    Err(error) => tracing::warn!(%error, "a lot cannot be loaded ahead of time"),
+                }
+            }
+            Ok::<_, store::Error>(())
+        };
+        match tokio::time::timeout(limit, warm).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "no lots were loaded ahead of time"),
+            Err(_) => tracing::info!(loaded, "the time for loading lots ahead is over"),
+        }
+        loaded
+    }
+
+    /// Writes down which dealers were asked since the last time, before the process ends.
+    pub async fn note_heat(&self) {
+        follow::note_heat(&self.inner).await;
+    }
+
     /// Figures for metrics.
     pub fn figures(&self) -> Figures {
-        let (lot_bytes, lots) = self.inner.lots.weight();
+        let lots = self.inner.lots.weight();
+        let (lots_behind, most_behind) = self.inner.lots.most_behind();
         Figures {
             active: self.inner.directory.count(TenantState::Active),
             suspended: self.inner.directory.count(TenantState::Suspended),
             removed: self.inner.directory.count(TenantState::Removed),
-            lots,
-            lot_bytes,
+            lots: lots.lots,
+            former_versions: lots.older,
+            lot_bytes: lots.bytes,
+            lot_budget: self.inner.lots.budget(),
+            counts: self.inner.lots.counts(),
+            lots_behind,
+            most_behind,
             age: self.age(),
         }
     }
@@ -296,13 +353,13 @@ impl Dealer {
         skill: &'static SkillSpec,
         data: Value,
         out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Answered, Fault> {
         let start = out.len();
         let answer = self.answer(call, skill, data, out).await;
         if answer.is_err() {
             out.truncate(start);
         }
-        answer
+        answer.map(|inventory_version| Answered { inventory_version })
     }
 
     async fn answer(
@@ -311,7 +368,7 @@ impl Dealer {
         skill: &'static SkillSpec,
         data: Value,
         out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<u64>, Fault> {
         let Some(entry) = skills::find(skill.id) else {
             return Err(skills::unsupported(call, skill.id.as_str()));
         };
@@ -335,11 +392,11 @@ impl Dealer {
             return Err(Fault::internal("the data held is older than the age limit"));
         }
         let begin = out.len();
-        (entry.run)(self, call, data, out).await?;
+        let version = (entry.run)(self, call, data, out).await?;
         if cfg!(debug_assertions) {
             self.verify(call, skill, out.get(begin..).unwrap_or_default());
         }
-        Ok(())
+        Ok(version)
     }
 
     fn contract(&self, version: ContractVersion) -> Result<&Contract, Fault> {
@@ -374,8 +431,18 @@ pub struct Figures {
     pub removed: usize,
     /// Lots in memory.
     pub lots: u64,
-    /// Bytes accounted for by them.
+    /// Former versions of them that cursors name.
+    pub former_versions: u64,
+    /// Bytes accounted for by both; the process takes up to a quarter more for them.
     pub lot_bytes: u64,
+    /// The memory that they may take, that quarter included.
+    pub lot_budget: u64,
+    /// What loading them cost.
+    pub counts: LotCounts,
+    /// Lots of which a newer version is known and not yet read.
+    pub lots_behind: usize,
+    /// For how long that is so of the worst of them.
+    pub most_behind: Duration,
     /// Time since the database last confirmed what is held.
     pub age: Duration,
 }
@@ -403,13 +470,27 @@ impl Inner {
 
     /// Whether no held lot is older than the directory says.
     fn lots_are_current(&self) -> bool {
-        for (id, version) in self.lots.held() {
-            let known = self.directory.entry(id).map_or(0, |entry| entry.inventory_version);
-            if version < u64::try_from(known).unwrap_or(0) {
-                return false;
+        self.lots.held().into_iter().all(|(id, version)| self.directory.inventory_version(id) <= version)
+    }
+
+    /// The dealer's lot for a call, no older than the call wants it and than the age limit allows.
+    async fn lot(&self, call: &Call) -> Result<Arc<View>, Fault> {
+        let id = call.tenant.id;
+        let view = self.lots.view(id).await.map_err(Fault::internal)?;
+        let view = match call.min_version {
+            Some(version) if version > view.current.snapshot.version() => {
+                let newer = self.lots.at_least(id, view, version);
+                let Ok(newer) = tokio::time::timeout(OWN_WRITE, newer).await else {
+                    return Err(Fault::internal("the wanted version of the lot was not read in time"));
+                };
+                newer.map_err(Fault::internal)?
             }
+            _ => view,
+        };
+        if self.lots.behind(id) > self.max_age {
+            return Err(Fault::internal(LoadError::TooOld));
         }
-        true
+        Ok(view)
     }
 
     fn confirm(&self) {

@@ -94,6 +94,10 @@ impl Application {
             request_checks: RequestChecks::Schema,
         };
         let dealer = Dealer::start(store.clone(), core).await.map_err(|error| Failure::new(chain(&error)))?;
+        let lots = dealer.warm_up(settings.warm_up).await;
+        if lots > 0 {
+            tracing::info!(lots, "the lots that are asked most are loaded");
+        }
         Ok((dealer, store))
     }
 
@@ -122,6 +126,7 @@ impl Application {
     pub async fn stop(self, drain: Duration) {
         let Application { mut http, dealer, store, .. } = self;
         http.stop(drain).await;
+        dealer.note_heat().await;
         // The core's background work ends with its last handle.
         drop(dealer);
         // A statement that hangs must not keep the process alive; the server undoes it when we are gone.

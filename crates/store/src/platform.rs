@@ -45,7 +45,11 @@ pub struct VersionRow {
     /// As in [`DirectoryRow`].
     pub revision: i64,
     /// As in [`DirectoryRow`].
+    pub state: TenantState,
+    /// As in [`DirectoryRow`].
     pub inventory_version: i64,
+    /// As in [`DirectoryRow`].
+    pub units: i64,
 }
 
 impl PlatformTx {
@@ -117,20 +121,25 @@ impl PlatformTx {
     /// The numbers of every tenant: what a poll reads each second (a few milliseconds for 10,000).
     #[instrument(name = "store.versions", level = "debug", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select tenants"))]
     pub async fn versions(&mut self) -> Result<Vec<VersionRow>, Error> {
-        Ok(sqlx::query!(
-            r#"select t.tenant_id as "tenant_id!", t.revision as "revision!",
-                      coalesce(i.version, 0) as "inventory_version!"
+        sqlx::query!(
+            r#"select t.tenant_id as "tenant_id!", t.revision as "revision!", t.state as "state!",
+                      coalesce(i.version, 0) as "inventory_version!", coalesce(i.units, 0) as "units!"
                from tenants t left join tenant_inventory i on i.tenant_id = t.tenant_id"#
         )
         .fetch_all(self.conn())
         .await?
         .into_iter()
-        .map(|row| VersionRow {
-            tenant_id: TenantId(row.tenant_id),
-            revision: row.revision,
-            inventory_version: row.inventory_version,
+        .map(|row| {
+            let tenant_id = TenantId(row.tenant_id);
+            Ok(VersionRow {
+                tenant_id,
+                revision: row.revision,
+                state: state_from(&row.state, tenant_id)?,
+                inventory_version: row.inventory_version,
+                units: row.units,
+            })
         })
-        .collect())
+        .collect()
     }
 
     /// Whose slug it is, in whatever state that tenant is.

@@ -19,12 +19,12 @@ impl Skill for Facets {
         request: InventorySearchRequest,
         raw: &Value,
         out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<u64>, Fault> {
         search::check_offered(call, &request, raw)?;
-        let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
+        let view = dealer.inner.lot(call).await?;
         open_payload(out, Self::ID);
         out.extend_from_slice(&inventory::facets(&view.current.snapshot, &request.filters));
         close_payload(out, call);
-        Ok(())
+        Ok(Some(view.current.snapshot.version()))
     }
 }

@@ -17,10 +17,16 @@ impl Skill for Information {
     const ID: SkillId = SkillId::DealerInformation;
     type Request = Request;
 
-    async fn call(_: &Dealer, call: &Call, _: Request, _: &Value, out: &mut Vec<u8>) -> Result<(), Fault> {
+    async fn call(
+        _: &Dealer,
+        call: &Call,
+        _: Request,
+        _: &Value,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u64>, Fault> {
         open_payload(out, Self::ID);
         out.extend_from_slice(&call.tenant.information);
         close_payload(out, call);
-        Ok(())
+        Ok(None)
     }
 }

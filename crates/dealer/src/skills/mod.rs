@@ -21,17 +21,18 @@ pub(crate) trait Skill {
     /// The typed request; everything its schema accepts can be read into it.
     type Request: DeserializeOwned + Send;
 
-    /// Appends the answer's payload to `out`. `raw` is the request as it came, for what must be echoed.
+    /// Appends the answer's payload to `out`; the version of the lot that all of it is from, if it is from one.
+    /// `raw` is the request as it came, for what must be echoed.
     fn call(
         dealer: &Dealer,
         call: &Call,
         request: Self::Request,
         raw: &Value,
         out: &mut Vec<u8>,
-    ) -> impl Future<Output = Result<(), Fault>> + Send;
+    ) -> impl Future<Output = Result<Option<u64>, Fault>> + Send;
 }
 
-type Running<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
+type Running<'a> = Pin<Box<dyn Future<Output = Result<Option<u64>, Fault>> + Send + 'a>>;
 
 /// A skill with its types erased.
 pub(crate) struct Entry {

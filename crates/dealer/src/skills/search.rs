@@ -23,7 +23,7 @@ impl Skill for Search {
         request: InventorySearchRequest,
         raw: &Value,
         out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<u64>, Fault> {
         check_offered(call, &request, raw)?;
         let policy = &call.tenant.policy;
         let sort = request.sort.unwrap_or(policy.default_sort);
@@ -44,37 +44,30 @@ impl Skill for Search {
             }
             None => None,
         };
-        let mut tries = 0;
-        loop {
-            let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
-            let (held, start) = match &cursor {
-                None => (&view.current, Start::Beginning),
-                Some(cursor) => {
-                    let held = view.at(cursor.version).ok_or_else(|| bad_cursor(CursorError::Expired))?;
-                    // Perhaps another process issued it, and the next use must find the version too.
-                    held.keep_until(cursor.expires_at);
-                    (held, Start::After(&cursor.after))
-                }
-            };
-            let page = inventory::search(&held.snapshot, &request.filters, sort, start, page_size)
-                .map_err(|_| bad_cursor(CursorError::Malformed))?;
-            let last = page.more.then(|| page.rows.last()).flatten();
-            if last.is_some() && !held.keep_until(expires_at) && tries < 3 {
-                // Superseded while we searched it: its cursor would be refused, so the newer lot is searched.
-                tries += 1;
-                tokio::task::yield_now().await;
-                continue;
+        let view = dealer.inner.lot(call).await?;
+        let former;
+        let (held, start) = match &cursor {
+            None => (&view.current, Start::Beginning),
+            Some(cursor) => {
+                let found = dealer.inner.lots.version(call.tenant.id, &view, cursor.version);
+                let found = found.await.map_err(Fault::internal)?;
+                former = found.ok_or_else(|| bad_cursor(CursorError::Expired))?;
+                (&former, Start::After(&cursor.after))
             }
-            let next = last.map(|last| {
-                let version = held.snapshot.version();
-                let next = Cursor { version, after: last.vehicle_id.to_owned(), expires_at };
-                cursor::encode(&dealer.inner.cursor_key, &scope, &next)
-            });
-            open_payload(out, Self::ID);
-            write_result(out, &page, limit, next.as_deref(), &applied_filters(raw), sort);
-            close_payload(out, call);
-            return Ok(());
-        }
+        };
+        let page = inventory::search(&held.snapshot, &request.filters, sort, start, page_size)
+            .map_err(|_| bad_cursor(CursorError::Malformed))?;
+        let version = held.snapshot.version();
+        let last = page.more.then(|| page.rows.last()).flatten();
+        let next = last.map(|last| {
+            held.keep_until(expires_at);
+            let next = Cursor { version, after: last.vehicle_id.to_owned(), expires_at };
+            cursor::encode(&dealer.inner.cursor_key, &scope, &next)
+        });
+        open_payload(out, Self::ID);
+        write_result(out, &page, limit, next.as_deref(), &applied_filters(raw), sort);
+        close_payload(out, call);
+        Ok(Some(version))
     }
 }
 

@@ -20,8 +20,8 @@ impl Skill for Vehicle {
         request: VehicleRequest,
         _: &Value,
         out: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
-        let view = dealer.inner.lots.view(call.tenant.id).await.map_err(Fault::internal)?;
+    ) -> Result<Option<u64>, Fault> {
+        let view = dealer.inner.lot(call).await?;
         let (vin, id, stock) =
             (request.vin.as_deref(), request.vehicle_id.as_deref(), request.stock.as_deref());
         match inventory::find(&view.current.snapshot, vin, id, stock) {
@@ -29,7 +29,7 @@ impl Skill for Vehicle {
                 open_payload(out, Self::ID);
                 out.extend_from_slice(document.as_bytes());
                 close_payload(out, call);
-                Ok(())
+                Ok(Some(view.current.snapshot.version()))
             }
             Found::Removed => Err(Fault::new(
                 FaultCode::VehicleUnavailable,

@@ -71,9 +71,14 @@ pub struct ServingFlags {
     #[arg(long, env = "FORECOURT_WORKERS", value_name = "N")]
     pub workers: Option<String>,
 
-    /// Memory for the lots of dealers, in MiB [default: 1024]
+    /// Memory for the lots of dealers, in MiB; those that are asked least give way to others [default: 1024]
     #[arg(long, env = "FORECOURT_CACHE_MB", value_name = "MIB")]
     pub cache_mb: Option<String>,
+
+    /// How long a start may take to load the lots that are asked most, before /readyz says yes, such as 30s
+    /// [default: 30s]
+    #[arg(long, env = "FORECOURT_WARM_UP", value_name = "DURATION")]
+    pub warm_up: Option<String>,
 
     /// How long answers may go on from memory while the database cannot be reached, such as 15m [default: 15m]
     #[arg(long, env = "FORECOURT_MAX_AGE", value_name = "DURATION")]
@@ -97,7 +102,7 @@ pub struct Flags {
 }
 
 /// Every variable that the platform reads under its own prefix, for finding misspelt ones.
-pub const VARIABLES: [&str; 14] = [
+pub const VARIABLES: [&str; 15] = [
     "FORECOURT_DATA_DIR",
     "FORECOURT_MAX_CONNECTIONS",
     "FORECOURT_LOG",
@@ -110,6 +115,7 @@ pub const VARIABLES: [&str; 14] = [
     "FORECOURT_TRUSTED_PROXIES",
     "FORECOURT_WORKERS",
     "FORECOURT_CACHE_MB",
+    "FORECOURT_WARM_UP",
     "FORECOURT_MAX_AGE",
     "FORECOURT_DRAIN_SECONDS",
 ];

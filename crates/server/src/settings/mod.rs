@@ -38,8 +38,10 @@ pub struct Settings {
     pub trusted_proxies: TrustedProxies,
     /// Threads that answer requests.
     pub workers: usize,
-    /// Memory for snapshots, in bytes.
+    /// Memory for the lots of dealers, in bytes.
     pub cache_bytes: u64,
+    /// How long a start may take to load the lots that are asked most.
+    pub warm_up: Duration,
     /// Age at which data that could not be refreshed is no longer served.
     pub max_age: Duration,
     /// How long to go on accepting after a signal; `None` means what suits the signal.
@@ -111,6 +113,7 @@ impl Default for Settings {
             trusted_proxies: TrustedProxies::default(),
             workers: std::thread::available_parallelism().map_or(2, usize::from),
             cache_bytes: 1024 * MIB,
+            warm_up: Duration::from_secs(30),
             max_age: Duration::from_secs(15 * 60),
             drain: None,
         }
@@ -299,6 +302,10 @@ impl Settings {
             parse::number(text, 16, 1024 * 1024)
         });
         set(&mut self.cache_bytes, read.map(|mib| mib * MIB));
+        let read = reader.read(("--warm-up", "FORECOURT_WARM_UP"), &flags.warm_up, |text| {
+            parse::duration(text, Duration::ZERO, Duration::from_secs(3600))
+        });
+        set(&mut self.warm_up, read);
         let read = reader.read(("--max-age", "FORECOURT_MAX_AGE"), &flags.max_age, |text| {
             parse::duration(text, Duration::from_secs(5), Duration::from_secs(86_400))
         });

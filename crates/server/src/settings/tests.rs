@@ -52,17 +52,18 @@ fn every_problem_is_named_at_once_with_flag_and_variable() {
             trusted_proxies: some("proxy"),
             workers: some("many"),
             cache_mb: some("1"),
+            warm_up: some("long"),
             max_age: some("soon"),
             drain_seconds: some("-1"),
         },
     };
     let messages = messages(&flags);
     let text = messages.join("\n");
-    // All fourteen variables of ours but the certificate's key, which is missing and is named for that; and DATABASE_URL.
+    // All variables of ours but the certificate's key, which is missing and is named for that; and DATABASE_URL.
     for variable in VARIABLES.iter().chain(["DATABASE_URL"].iter()) {
         assert!(text.contains(variable), "{variable} is not named in\n{text}");
     }
-    assert_eq!(messages.len(), 15, "{text}");
+    assert_eq!(messages.len(), 16, "{text}");
     assert!(messages.iter().all(|message| message.starts_with("--")), "{text}");
     assert!(!text.contains("hunter2"), "a password was shown:\n{text}");
 }

@@ -19,7 +19,7 @@ fn noon() -> DateTime<Utc> {
 }
 
 /// A unit with everything, in every alphabet, and numbers at their edges.
-fn full(number: i64) -> Listing {
+pub(crate) fn full(number: i64) -> Listing {
     let vehicle = json!({
         "vehicle_id": format!("ид-{number}"), "vin": format!("1HGCM82633A{number:06}"), "stock": format!("№{number}"),
         "status": "intransit", "condition": "cpo", "vehicle_type": "motorcycle", "rooftop": "Zürich\u{1f}Süd",

@@ -10,4 +10,5 @@ mod prepare;
 mod private;
 mod support;
 mod tenancy;
+mod versions;
 mod wall;

@@ -116,10 +116,14 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) async fn new() -> Ground {
+        Ground::with_connections(6).await
+    }
+
+    pub(crate) async fn with_connections(connections: u32) -> Ground {
         let name = format!("t{}", Uuid::new_v4().simple());
         let database = Database::private(server()).named(&name);
         setup::prepare(&database).await.unwrap();
-        Ground { store: Store::connect(&database, 6).await.unwrap(), name }
+        Ground { store: Store::connect(&database, connections).await.unwrap(), name }
     }
 
     pub(crate) async fn superuser(&self) -> PgConnection {

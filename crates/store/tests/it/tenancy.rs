@@ -144,12 +144,17 @@ async fn no_statement_reaches_another_tenant() {
             .await
             .unwrap();
         tx.publish_inventory(1).await.unwrap();
+        tx.upsert_listings(2, &[unit("car-1")]).await.unwrap();
+        tx.publish_inventory(2).await.unwrap();
         tx.commit().await.unwrap();
+        let mut platform = ground.store.platform().await.unwrap();
+        platform.add_heat(&[(id, 5)]).await.unwrap();
+        platform.commit().await.unwrap();
     }
     let before = whole(&ground, b).await;
 
     let mut tx = ground.store.tenant(a).await.unwrap();
-    tx.remove_listings(2, &["car-1"], "sold").await.unwrap();
+    tx.remove_listings(3, &["car-1"], "sold").await.unwrap();
     tx.save_rooftops(&[]).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(whole(&ground, b).await, before);
@@ -164,6 +169,9 @@ async fn no_statement_reaches_another_tenant() {
         "tenant_inventory",
         "vehicles",
         "removed_vehicles",
+        "inventory_versions",
+        "superseded_vehicles",
+        "tenant_heat",
         "tenant_domains",
     ] {
         let sql = format!("select count(*) from {table}");
@@ -194,6 +202,15 @@ async fn no_statement_reaches_another_tenant() {
         format!("insert into rooftops (tenant_id, position, name, profile) values ('{b}', 9, 'x', '{{}}')"),
         format!("update removed_vehicles set tenant_id = '{b}'"),
         "delete from card_revisions".to_owned(),
+        "delete from inventory_versions".to_owned(),
+        "delete from superseded_vehicles".to_owned(),
+        "update superseded_vehicles set price_usd = 1".to_owned(),
+        "update inventory_versions set version = 9".to_owned(),
+        "update tenant_heat set heat = 9".to_owned(),
+        format!("insert into inventory_versions values ('{b}', 9, now())"),
+        format!("insert into superseded_vehicles (tenant_id, vehicle_id, written_by, replaced_by, status,
+             vehicle_type, features, updated_at, content_hash, listing)
+             values ('{b}', 'car-2', 0, 9, '', '', '{{}}', now(), '', '')"),
         "update card_revisions set body = ''".to_owned(),
         "select * from secrets".to_owned(),
         "select * from settings".to_owned(),
@@ -225,7 +242,16 @@ async fn no_statement_reaches_another_tenant() {
 async fn whole(ground: &Ground, id: store::TenantId) -> Vec<String> {
     let mut admin = ground.superuser().await;
     let mut all = Vec::new();
-    for table in ["tenants", "rooftops", "tenant_inventory", "vehicles", "removed_vehicles"] {
+    for table in [
+        "tenants",
+        "rooftops",
+        "tenant_inventory",
+        "vehicles",
+        "removed_vehicles",
+        "inventory_versions",
+        "superseded_vehicles",
+        "tenant_heat",
+    ] {
         let sql = format!("select t::text from {table} t where tenant_id = '{id}' order by 1");
         let rows: Vec<String> = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(&mut admin).await.unwrap();
         all.extend(rows);

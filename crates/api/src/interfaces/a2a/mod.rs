@@ -98,6 +98,9 @@ async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, doo
     {
         respond.insert_header((answer::A2A_EXTENSIONS, uri));
     }
+    if let Some(version) = reply.version {
+        respond.insert_header((answer::INVENTORY_VERSION, HeaderValue::from(version)));
+    }
     respond.body(reply.body)
 }
 
@@ -106,6 +109,8 @@ struct Reply {
     body: Vec<u8>,
     /// Whether the request activated the extension, which the answer then says.
     activated: bool,
+    /// The version of the lot that it is from.
+    version: Option<u64>,
 }
 
 /// One request on its way.
@@ -120,16 +125,18 @@ impl Exchange<'_> {
     async fn run(&self, body: &[u8], note: &mut Note) -> Reply {
         let mut id = "null";
         let mut activated = false;
-        match self.attempt(body, &mut id, &mut activated, note).await {
+        let mut version = None;
+        let body = match self.attempt(body, &mut id, &mut activated, &mut version, note).await {
             Ok(body) => {
                 note.outcome = "ok";
-                Reply { body, activated }
+                body
             }
             Err(refusal) => {
                 note.outcome = refusal.name();
-                Reply { body: refusal.encode(id, self.spec), activated }
+                refusal.encode(id, self.spec)
             }
-        }
+        };
+        Reply { body, activated, version }
     }
 
     async fn attempt<'b>(
@@ -137,6 +144,7 @@ impl Exchange<'_> {
         body: &'b [u8],
         id: &mut &'b str,
         activated: &mut bool,
+        version: &mut Option<u64>,
         note: &mut Note,
     ) -> Result<Vec<u8>, Refusal> {
         headers::check_content_type(self.request.headers())?;
@@ -149,7 +157,10 @@ impl Exchange<'_> {
         let target = self.addressed(&sent).await?;
         let parsed = sent.message()?;
 
-        let call = Call { tenant: target.tenant.clone(), contract: target.contract };
+        let min_version = answer::min_version(self.request.headers()).map_err(|()| {
+            ProtocolError::invalid_request("The header Forecourt-Min-Version must be a whole number.")
+        })?;
+        let call = Call { tenant: target.tenant.clone(), contract: target.contract, min_version };
         let span = tracing::Span::current();
         span.record("tenant", call.tenant.slug.as_str());
         let skill = self.dealer.dispatch(&call, &parsed.data)?;
@@ -160,7 +171,7 @@ impl Exchange<'_> {
 
         let mut out = Vec::with_capacity(2048);
         open_reply(&mut out, id, &parsed.context_id);
-        self.dealer.call(&call, skill, parsed.data, &mut out).await?;
+        *version = self.dealer.call(&call, skill, parsed.data, &mut out).await?.inventory_version;
         out.extend_from_slice(b",\"mediaType\":\"");
         out.extend_from_slice(skill.response_media_type.as_bytes());
         out.extend_from_slice(b"\"}]}}}");
