@@ -23,7 +23,11 @@ async fn answers_from(ground: &Ground, dealer: &Dealer, oldest: u64) {
     for one in (0..=newest).step_by(3).chain([newest, oldest, oldest.saturating_sub(1)]) {
         for (held, wanted) in [(newest, one), (one, newest), (one, (one + 4).min(newest)), (one, one)] {
             let answered = check_between(ground, dealer, held, wanted).await;
-            assert_eq!(answered, held.min(wanted) >= oldest, "{held} to {wanted} with those from {oldest} on");
+            assert_eq!(
+                answered,
+                held.min(wanted) >= oldest,
+                "{held} to {wanted} with those from {oldest} on"
+            );
         }
         // The current lot does not depend on former versions.
         assert!(check_delta(ground, dealer, one).await);
@@ -84,7 +88,10 @@ async fn a_gap_is_noticed() {
     let ground = Ground::new().await;
     let [a, b] = two_dealers(&ground, "gap").await;
     // The clock was put back, for one: a version in the middle was old when those before it were not.
-    let sql = format!("update inventory_versions set published_at = '2020-01-01' where tenant_id = '{}' and version = 9", a.id);
+    let sql = format!(
+        "update inventory_versions set published_at = '2020-01-01' where tenant_id = '{}' and version = 9",
+        a.id
+    );
     run(&mut ground.superuser().await, &sql).await;
     assert_eq!(purge(&ground).await, 1);
     answers_from(&ground, &a, 9).await;
@@ -121,7 +128,8 @@ async fn a_crash_empties_what_is_kept_of_former_versions_and_nothing_else() {
     for _ in 0..10 {
         dealer.change(&ground, &mut random).await;
     }
-    let kept = "select (select count(*) from inventory_versions) + (select count(*) from superseded_vehicles)";
+    let kept =
+        "select (select count(*) from inventory_versions) + (select count(*) from superseded_vehicles)";
     let before: i64 = sqlx::query_scalar(kept).fetch_one(&mut own.superuser("shop").await).await.unwrap();
     assert!(before > 10);
     run(&mut own.superuser("shop").await, "checkpoint").await;

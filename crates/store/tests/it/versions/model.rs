@@ -201,7 +201,9 @@ pub(super) async fn check_lot(ground: &Ground, dealer: &Dealer) {
     let lot = ground.store.read(dealer.id, |tx| Box::pin(async move { tx.lot().await })).await.unwrap();
     assert_eq!(lot.version, dealer.newest());
     let newest = dealer.versions.last().unwrap();
-    assert!(lot.listings.iter().eq(newest.offered.values()) && lot.removed.iter().eq(newest.removed.values()));
+    assert!(
+        lot.listings.iter().eq(newest.offered.values()) && lot.removed.iter().eq(newest.removed.values())
+    );
     let mut platform = ground.store.platform().await.unwrap();
     let units = platform.directory_of(dealer.id).await.unwrap().unwrap().units;
     assert_eq!(units, i64::try_from(newest.offered.len()).unwrap());

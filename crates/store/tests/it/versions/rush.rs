@@ -19,8 +19,10 @@ async fn write(store: &Store, id: TenantId, record: &Record, random: &mut StdRng
     let mut tx = store.tenant(id).await.unwrap();
     let held = tx.lock_inventory().await.unwrap();
     let base = Arc::clone(&record.lock().unwrap()[&held]);
-    let former: Vec<State> =
-        [held, held / 2].iter().filter_map(|v| record.lock().unwrap().get(v).map(|s| (**s).clone())).collect();
+    let former: Vec<State> = [held, held / 2]
+        .iter()
+        .filter_map(|v| record.lock().unwrap().get(v).map(|s| (**s).clone()))
+        .collect();
     let mut state = (*base).clone();
     scribble(&mut tx, held + 1, &mut state, &former, random).await;
     record.lock().unwrap().insert(held + 1, Arc::new(state));
@@ -36,8 +38,11 @@ async fn read(store: &Store, id: TenantId, record: &Record, random: &mut StdRng)
     let mut tx = store.tenant_snapshot(id).await.unwrap();
     let newest = tx.inventory_version().await.unwrap();
     let near = newest.saturating_sub(random.random_range(0..40));
-    let (held, wanted) =
-        if random.random() { (newest, near) } else { (near, newest.saturating_sub(random.random_range(0..40))) };
+    let (held, wanted) = if random.random() {
+        (newest, near)
+    } else {
+        (near, newest.saturating_sub(random.random_range(0..40)))
+    };
     let between = tx.lot_between(held, wanted).await.unwrap();
     let delta = tx.lot_delta(near).await.unwrap();
     drop(tx);

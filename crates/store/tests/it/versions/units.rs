@@ -84,19 +84,22 @@ async fn purging_removed_units_makes_only_those_read_anew_who_have_not_heard_of_
     let bound = 10;
     let sql = format!(
         "update removed_vehicles set removed_at = now() - interval '181 days'
-         where tenant_id = '{}' and row_version <= {bound}", dealer.id
+         where tenant_id = '{}' and row_version <= {bound}",
+        dealer.id
     );
     run(&mut admin, &sql).await;
-    let newest: Option<i64> =
-        sqlx::query_scalar("select max(row_version) from removed_vehicles where removed_at < now() - interval '180 days'")
-            .fetch_one(&mut admin)
-            .await
-            .unwrap();
+    let newest: Option<i64> = sqlx::query_scalar(
+        "select max(row_version) from removed_vehicles where removed_at < now() - interval '180 days'",
+    )
+    .fetch_one(&mut admin)
+    .await
+    .unwrap();
     let Some(newest) = newest else { return };
     let mut tx = ground.store.platform().await.unwrap();
     assert!(tx.purge_removed().await.unwrap() > 0);
     tx.commit().await.unwrap();
-    let rows = "select min_delta_version from tenant_inventory i join tenants t using (tenant_id) order by slug";
+    let rows =
+        "select min_delta_version from tenant_inventory i join tenants t using (tenant_id) order by slug";
     let bounds: Vec<i64> = sqlx::query_scalar(rows).fetch_all(&mut admin).await.unwrap();
     assert_eq!(bounds, [newest, 0]);
     for since in 0..=20 {
@@ -153,12 +156,18 @@ async fn heat_halves_every_day_and_orders_dealers() {
 
     let mut admin = ground.superuser().await;
     let heat = async |id: TenantId, admin: &mut sqlx::PgConnection| -> f64 {
-        sqlx::query_scalar("select heat from tenant_heat where tenant_id = $1").bind(id.0).fetch_one(admin).await.unwrap()
+        sqlx::query_scalar("select heat from tenant_heat where tenant_id = $1")
+            .bind(id.0)
+            .fetch_one(admin)
+            .await
+            .unwrap()
     };
     assert!((heat(a, &mut admin).await - 100.0).abs() < 0.1);
     // 150 of yesterday are 75 today, and those of three days ago an eighth.
     let back = |days: u32, id: TenantId| {
-        format!("update tenant_heat set noted_at = noted_at - interval '{days} days' where tenant_id = '{id}'")
+        format!(
+            "update tenant_heat set noted_at = noted_at - interval '{days} days' where tenant_id = '{id}'"
+        )
     };
     run(&mut admin, &back(1, b)).await;
     assert_eq!(hottest(&ground, 3).await, [c, a, b]);
@@ -171,7 +180,13 @@ async fn heat_halves_every_day_and_orders_dealers() {
 
     // Years without a question, or a clock that was put back, are no failure.
     run(&mut admin, &back(20_000, a)).await;
-    run(&mut admin, &format!("update tenant_heat set noted_at = noted_at + interval '20000 days' where tenant_id = '{d}'")).await;
+    run(
+        &mut admin,
+        &format!(
+            "update tenant_heat set noted_at = noted_at + interval '20000 days' where tenant_id = '{d}'"
+        ),
+    )
+    .await;
     assert_eq!(hottest(&ground, 9).await[..2], [c, b]);
     ask(&ground, &[(a, 0), (d, 1)]).await;
     run(&mut admin, &back(20_000, a)).await;
