@@ -206,21 +206,23 @@ impl TenantTx {
         Ok(from_bigint(version))
     }
 
-    /// Makes `version` the version of the lot and tells every process of it once this transaction is committed.
+    /// Makes `version`, which must be the next one, the version of the lot and tells every process of it once this
+    /// transaction is committed.
     #[instrument(name = "store.publish_inventory", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "update tenant_inventory"))]
     pub async fn publish_inventory(&mut self, version: u64) -> Result<(), Error> {
         let id = self.id();
         let done = sqlx::query!(
             "update tenant_inventory set version = $2, changed_at = clock_timestamp(),
                  units = (select count(*) from vehicles where tenant_id = $1)
-             where tenant_id = $1 and version < $2",
+             where tenant_id = $1 and version + 1 = $2",
             id.0,
             to_bigint(version)
         )
         .execute(self.conn())
         .await?;
         if done.rows_affected() != 1 {
-            // A version must only grow: a reader that has the newer one would never see this change.
+            // A reader that has a newer one would never see this change, and former rows are kept under the
+            // number that follows.
             return Err(no_inventory(id.to_string()));
         }
         sqlx::query!("select pg_notify('forecourt_inventory', $1)", format!("{id}:{version}"))

@@ -44,20 +44,24 @@ impl TenantTx {
         else {
             return Ok(None);
         };
+        // No row is newer than the lot. Said all the same, since statistics are of all lots together: a lot with
+        // fewer versions than most seems to have changed as a whole, and would be read as a whole.
         let changed = select_listings!(
             "detail",
-            "vehicles where tenant_id = $1 and row_version > $2 order by vehicle_id",
+            "vehicles where tenant_id = $1 and row_version > $2 and row_version <= $3 order by vehicle_id",
             id.0,
-            since
+            since,
+            known.version
         )
         .fetch_all(self.conn())
         .await?;
         let removed = sqlx::query_as!(
             Removed,
             "select vehicle_id, vin, stock from removed_vehicles
-             where tenant_id = $1 and row_version > $2 order by vehicle_id",
+             where tenant_id = $1 and row_version > $2 and row_version <= $3 order by vehicle_id",
             id.0,
-            since
+            since,
+            known.version
         )
         .fetch_all(self.conn())
         .await?;
@@ -120,7 +124,7 @@ impl TenantTx {
         let dropped = sqlx::query_scalar!(
             r#"with state (vehicle_id, written_by, replaced_by) as (
                    select vehicle_id, row_version, 9223372036854775807 from vehicles
-                   where tenant_id = $1 and row_version > $4
+                   where tenant_id = $1 and row_version > $4 and row_version <= greatest($2::bigint, $3::bigint)
                    union all
                    select vehicle_id, written_by, replaced_by from superseded_vehicles
                    where tenant_id = $1 and replaced_by > $4

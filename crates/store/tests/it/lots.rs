@@ -90,7 +90,9 @@ async fn a_version_is_one_state_and_only_grows() {
     assert_eq!((lot.version, lot.listings[0].clone()), (2, cheaper));
 
     let mut tx = ground.store.tenant(id).await.unwrap();
-    assert!(matches!(tx.publish_inventory(2).await, Err(Error::Corrupt { .. })));
+    for wrong in [0, 2, 4] {
+        assert!(matches!(tx.publish_inventory(wrong).await, Err(Error::Corrupt { .. })), "{wrong} after 2");
+    }
     drop(tx);
     let mut tx = ground.store.tenant_snapshot(id).await.unwrap();
     assert!(tx.upsert_listings(3, &[unit("c")]).await.is_err(), "it only reads");
