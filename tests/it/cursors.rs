@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use server::settings::Settings;
-use testkit::{Asking, Options, Platform, car};
+use testkit::{Asking, Options, Platform, car, cluster};
 
 use crate::ground::{fault, ground, lasting, problems, search, settle};
 use crate::search::{ids, ordered, walk, with};
@@ -220,7 +220,7 @@ async fn a_walk_stays_on_the_stock_it_began_with() {
 }
 
 #[tokio::test]
-async fn a_restart_ends_no_walk_unless_the_stock_changed_meanwhile() {
+async fn a_restart_ends_no_walk_unless_the_former_stock_is_forgotten() {
     let settings = || {
         let origin = dealer::Origin::parse("http://127.0.0.1:65001").unwrap();
         Settings { public_origin: Some(origin), ..Settings::default() }
@@ -248,7 +248,17 @@ async fn a_restart_ends_no_walk_unless_the_stock_changed_meanwhile() {
     assert_eq!(ids(&again.call("again", data.clone()).await), ["r2", "r3"]);
     again.stop().await;
 
-    // The next one never had it, and says so instead of mixing two lots.
+    // The next one never had it, and makes it from what was kept of the former rows.
+    let next = Platform::start_with(Options { settings: settings(), database: Some(database.clone()) }).await;
+    let page = next.call("again", data.clone()).await;
+    assert_eq!(ids(&page), ["r2", "r3"]);
+    assert_eq!(page["total"], 4, "that of the lot it began with");
+    next.stop().await;
+
+    // Where nothing was kept, as after a crash of the database, it says so instead of mixing two lots.
+    let mut admin = cluster().superuser(&database).await;
+    let forget = "truncate forecourt.superseded_vehicles, forecourt.inventory_versions";
+    sqlx::raw_sql(forget).execute(&mut admin).await.unwrap();
     let last = Platform::start_with(Options { settings: settings(), database: Some(database) }).await;
     assert_eq!(refusal(&last.ask("again", data)).await, "expired");
     last.stop().await;

@@ -232,7 +232,7 @@ async fn what_cannot_be_read_when_it_changes_is_read_as_soon_as_it_can_be() {
     };
     run("revoke select on vehicles, rooftops from forecourt_app").await;
     run("begin;
-         update vehicles set price_usd = 28000, listing = replace(listing, '29495', '28000');
+         update vehicles set row_version = row_version + 1, price_usd = 28000, listing = replace(listing, '29495', '28000');
          update tenant_inventory set version = version + 1;
          update cards set body = replace(body, 'Harbor', 'Haven');
          update tenants set name = 'Haven', revision = revision + 1;

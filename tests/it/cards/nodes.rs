@@ -202,7 +202,7 @@ async fn a_lot_that_changed_without_a_notice_is_read_anew() {
     let mut admin = cluster().superuser(&platform.database).await;
     run(
         &mut admin,
-        "begin; update vehicles set price_usd = 39000, listing = replace(listing, '40000', '39000');
+        "begin; update vehicles set row_version = row_version + 1, price_usd = 39000, listing = replace(listing, '40000', '39000');
          update tenant_inventory set version = version + 1; commit",
     )
     .await;

@@ -30,11 +30,9 @@ pub(crate) const CURSOR_SECONDS: u64 = 15 * 60;
 
 /// After this time a lot that changes is read whole once more.
 const WORN: Duration = Duration::from_secs(24 * 3600);
-/// The part of the memory that is kept for lots which the cache did not take or gave up: they would otherwise be
-/// read again for each of the next questions.
-const WAITING_ROOM: u64 = 8;
-/// How long such a lot is kept without being asked for.
-const WAITING: Duration = Duration::from_secs(60);
+/// One part of so many of the memory is for lots that the cache did not take or gave up. The cache prefers lots
+/// that are asked often, and would read one that is new to it again for each of its first questions.
+const WAITING_ROOM: u64 = 4;
 /// A lot that leaves the cache within this time of being read was not taken.
 const JUST_LOADED: Duration = Duration::from_secs(2);
 /// How long a rebuilt version is found by those that asked for it at the same time.
@@ -45,7 +43,7 @@ pub(crate) struct Lots {
     directory: Arc<Directory>,
     loader: Loader,
     views: Cache<TenantId, Arc<View>>,
-    /// Lots that have no place in `views`; they are answered from while they are up to date.
+    /// Lots that have no place in `views`, those asked last; they are answered from until they change.
     waiting: moka::sync::Cache<TenantId, Arc<View>>,
     rebuilt: Cache<(TenantId, u64), Option<Arc<Held>>>,
     wanted: Wanted,
@@ -72,7 +70,6 @@ impl Lots {
             .max_capacity(kib(bytes / WAITING_ROOM))
             .weigher(|_, view: &Arc<View>| weight(view))
             .eviction_policy(EvictionPolicy::lru())
-            .time_to_idle(WAITING)
             .build();
         let left = Arc::new(Mutex::new(Vec::new()));
         let room = bytes - bytes / WAITING_ROOM;
@@ -83,7 +80,7 @@ impl Lots {
                 let (waiting, left, counters) = (waiting.clone(), Arc::clone(&left), Arc::clone(&counters));
                 move |tenant: Arc<TenantId>, view: Arc<View>, cause| {
                     if cause == RemovalCause::Size {
-                        counters.let_go(&view, room);
+                        counters.let_go(*tenant, &view, room);
                         note_heat(&left, *tenant, &view);
                         waiting.insert(*tenant, view);
                     }
@@ -198,7 +195,7 @@ impl Lots {
     /// Brings a held lot to `version` or newer, one reading at a time whoever asks for it, and not too often. Lots
     /// that nobody asked for stay out of memory.
     pub(crate) async fn refresh(&self, tenant: TenantId, version: u64) -> Result<(), LoadError> {
-        // Those there are only for a short while, so the next question may as well read them anew.
+        // Those there are not kept up to date: the next question reads them anew, and may find a place for them.
         if self.waiting.get(&tenant).is_some_and(|view| view.current.snapshot.version() < version) {
             self.waiting.invalidate(&tenant);
         }
@@ -331,15 +328,18 @@ impl Lots {
     /// Whether there is room for more lots without others giving way.
     pub(crate) fn has_room(&self) -> bool {
         let taken = self.weight().bytes;
-        with_allocator(taken) < self.bytes - self.bytes / WAITING_ROOM * 2
+        with_allocator(taken) < (self.bytes - self.bytes / WAITING_ROOM) / 10 * 9
     }
 }
 
 impl Counters {
     /// A lot left the cache for lack of room: one that was there, or one that just came and was not kept.
-    fn let_go(&self, view: &View, room: u64) {
-        if with_allocator(view.weight() as u64) > room {
+    fn let_go(&self, tenant: TenantId, view: &View, room: u64) {
+        let bytes = with_allocator(view.weight() as u64);
+        if bytes > room {
             self.refused(Refusal::TooLarge);
+            let mib = bytes.div_ceil(1024 * 1024);
+            tracing::warn!(tenant = %tenant.0, mib, "a lot is larger than --cache-mb allows; it is read for every question");
         } else if view.is_worn(JUST_LOADED) {
             self.evicted();
         } else {
