@@ -101,6 +101,7 @@ fn purge(inner: &Arc<Inner>) {
 fn sweep(inner: &Arc<Inner>) {
     let inner = Arc::clone(inner);
     tokio::spawn(async move {
+        inner.lots.sweep().await;
         note_heat(&inner).await;
         let purge = async {
             let mut tx = inner.store.platform().await?;

@@ -265,6 +265,16 @@ impl Lots {
         done.into_entry().map(moka::Entry::into_value)
     }
 
+    /// Lets go of former versions that no living cursor names, also of lots that do not change any more.
+    pub(crate) async fn sweep(&self) {
+        let now = crate::unix_now();
+        let due: Vec<_> =
+            self.views.iter().filter(|(_, view)| view.swept(now).is_some()).map(|(id, _)| *id).collect();
+        for tenant in due {
+            self.replace(tenant, |view| view.swept(now)).await;
+        }
+    }
+
     /// Forgets a lot, for a dealer that is gone.
     pub(crate) async fn forget(&self, tenant: TenantId) {
         self.views.invalidate(&tenant).await;

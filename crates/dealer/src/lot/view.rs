@@ -140,6 +140,17 @@ impl View {
         View { current: Arc::clone(&self.current), older, lasting: Arc::clone(&self.lasting) }.bounded()
     }
 
+    /// The lot without former versions whose cursors have all ended; `None` if there are none such.
+    pub(crate) fn swept(&self, now: u64) -> Option<View> {
+        let living: Vec<Older> =
+            self.older.iter().filter(|older| older.held.cursors_until() > now).cloned().collect();
+        (living.len() < self.older.len()).then(|| View {
+            current: Arc::clone(&self.current),
+            older: living,
+            lasting: Arc::clone(&self.lasting),
+        })
+    }
+
     /// Lets go of the former versions that were used longest ago, until the others fit.
     fn bounded(mut self) -> View {
         let room = (self.current.snapshot.weight() / 4).max(OLDER_BYTES);
@@ -177,6 +188,10 @@ mod tests {
         assert!(third.at(1).is_some(), "its cursor lives until 100");
         assert!(third.at(2).is_none(), "nobody has a cursor of it");
         assert!(third.superseded(held(4), false, 100).at(1).is_none());
+        // The same where no newer version comes.
+        assert!(third.swept(99).is_none(), "nothing to let go of");
+        let swept = third.swept(100).unwrap();
+        assert!(swept.at(1).is_none() && swept.at(3).is_some());
     }
 
     #[test]
