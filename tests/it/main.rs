@@ -17,6 +17,7 @@ mod ground;
 mod hostile;
 mod information;
 mod isolation;
+mod memory;
 mod oracle;
 mod outage;
 mod pages;
