@@ -49,6 +49,15 @@ soak: ## the randomised tests, SOAK times as long (make soak SOAK=50); hours are
 	@FORECOURT_SOAK=$(SOAK) CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true scripts/bootstrap rust postgres -- \
 		cargo test $(LOCKED) --workspace --release --target-dir $(target)/soak
 
+# What is measured is built as it is shipped; `bench --help` tells what else it can do.
+BENCH ?=
+
+.PHONY: bench
+bench: ## the performance goals, measured on this machine in under 15 minutes (make bench BENCH='--only G1,G7')
+	@scripts/bootstrap rust crates postgres python node
+	@$(cargo) build $(LOCKED) --release -p server -p bench
+	@exec scripts/bootstrap postgres python node -- $(target)/release/bench all $(BENCH)
+
 # Bare addresses stand in the comments of flags, which are the text of --help; links to private items lead
 # somewhere here, where private items are documented as well.
 .PHONY: lint

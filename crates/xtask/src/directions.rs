@@ -43,6 +43,12 @@ const RULES: &[Rule] = &[
         tests: &["contract", "inventory", "store", "dealer", "api", "server", "testkit"],
         never: &[],
     },
+    Rule {
+        name: "bench",
+        may: &["contract", "inventory", "store", "dealer", "api", "server"],
+        tests: &[],
+        never: &[],
+    },
     Rule { name: "xtask", may: &[], tests: &[], never: &["sqlx", "tokio"] },
 ];
 
