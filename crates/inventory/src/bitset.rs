@@ -49,6 +49,11 @@ impl Bits {
         &self.words
     }
 
+    /// The words themselves, to be changed; bits past the last row must stay zero.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// Takes a row in.
     #[inline]
     pub(crate) fn insert(&mut self, row: u32) {
@@ -105,9 +110,7 @@ impl Bits {
     /// Visits the rows, ascending.
     #[inline]
     pub(crate) fn each(&self, mut visit: impl FnMut(u32)) {
-        for (at, word) in self.words.iter().enumerate() {
-            each_bit(at, *word, &mut visit);
-        }
+        each(&self.words, &mut visit);
     }
 
     /// Keeps the rows for which `keep` says yes.
@@ -156,10 +159,26 @@ impl Bits {
     }
 }
 
+/// The 64 bits from `at` on; past the end they are zero.
+#[inline]
+pub(crate) fn peek(words: &[u64], at: usize) -> u64 {
+    let word = |at: usize| words.get(at).copied().unwrap_or(0);
+    let (first, shift) = (at / WORD, at % WORD);
+    if shift == 0 { word(first) } else { word(first) >> shift | word(first + 1) << (WORD - shift) }
+}
+
 /// Whether a row is in a stored set.
 #[inline]
 pub(crate) fn has(words: &[u64], row: u32) -> bool {
     words.get(row as usize / WORD).is_some_and(|word| word >> (row as usize % WORD) & 1 == 1)
+}
+
+/// Visits the rows of a stored set, ascending.
+#[inline]
+pub(crate) fn each(words: &[u64], mut visit: impl FnMut(u32)) {
+    for (at, word) in words.iter().enumerate() {
+        each_bit(at, *word, &mut visit);
+    }
 }
 
 /// Visits the rows of one word.

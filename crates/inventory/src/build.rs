@@ -1,19 +1,22 @@
 //! From a lot's units to its snapshot.
 
+use std::sync::Arc;
+
 use contract::Listing;
-use contract::text::fold;
 
 use crate::bitset::Bits;
 use crate::column::Column;
 use crate::dictionary::{Dictionary, NONE};
 use crate::facets;
 use crate::filter::Bounds;
-use crate::find::Gone;
+use crate::gone::Gone;
 use crate::keys::KeyIndex;
-use crate::lines::{Lines, LinesBuilder};
 use crate::source::Source;
 use crate::terms::{Field, Terms};
+use crate::texts::Texts;
 use crate::unit::Unit;
+use crate::units::Units;
+use crate::values::Moment;
 use crate::{Columns, Removed, Snapshot};
 
 impl Snapshot {
@@ -34,45 +37,47 @@ impl Snapshot {
             same
         });
         let rows = listings.len();
-        let kept = std::sync::Arc::new((listings.clone(), removed.clone()));
         let source = Source::read(&listings);
-        let terms = Terms::build(rows, &source);
+        let terms = Arc::new(Terms::build(rows, &source));
         let columns = columns(&listings, &source);
-        let names = names(&listings);
         drop(source);
+        let texts = Texts::read(&listings);
         let mut text = String::new();
         // Each unit goes as soon as its documents are taken over, so that the lot is not in memory twice.
-        let units: Box<[Unit]> = listings.into_iter().map(|unit| Unit::new(&unit, &mut text)).collect();
+        let units = Units::new(listings.into_iter().map(|unit| Unit::new(&unit, &mut text)));
 
-        let unit = |row: u32| units.get(row as usize);
-        let numbered = || (0_u32..).zip(&units);
+        let numbered = || (0_u32..).zip(units.iter());
         let ids = KeyIndex::build(numbered().map(|(row, u)| (row, u.vehicle_id())), |row| {
-            unit(row).map(Unit::vehicle_id)
+            units.get(row).map(Unit::vehicle_id)
         });
-        let vins =
-            KeyIndex::build(numbered().filter_map(|(row, u)| Some((row, u.vin()?))), |row| unit(row)?.vin());
+        let vins = KeyIndex::build(numbered().filter_map(|(row, u)| Some((row, u.vin()?))), |row| {
+            units.get(row)?.vin()
+        });
         let stocks = KeyIndex::build(numbered().filter_map(|(row, u)| Some((row, u.stock()?))), |row| {
-            unit(row)?.stock()
+            units.get(row)?.stock()
         });
-
-        let mut snapshot = Snapshot {
+        Snapshot {
             version,
             rows,
             terms,
             columns,
-            names,
-            ids,
-            vins,
-            stocks,
-            gone: Gone::build(&removed),
-            source: kept,
-            facets: Box::default(),
+            texts,
+            ids: Arc::new(ids),
+            vins: Arc::new(vins),
+            stocks: Arc::new(stocks),
+            gone: Gone::new(&removed),
+            facets: Arc::default(),
             units,
             weight: 0,
-        };
-        snapshot.facets = facets::count(&snapshot, &Bits::full(rows), rows, &Bounds::default()).into();
-        snapshot.weight = snapshot.parts().iter().map(|part| part.1).sum();
-        snapshot
+        }
+        .finished()
+    }
+
+    /// With what follows from the rest.
+    pub(crate) fn finished(mut self) -> Snapshot {
+        self.facets = facets::count(&self, &Bits::full(self.rows), self.rows, &Bounds::default()).into();
+        self.weight = self.parts().iter().map(|part| part.1).sum();
+        self
     }
 }
 
@@ -80,35 +85,29 @@ fn columns(listings: &[Listing], source: &Source) -> Columns {
     // The codes of a dictionary are in folded order and equal where the folded texts are.
     let folded = |dictionary: &Dictionary| {
         let keys: Vec<_> = dictionary.codes.iter().map(|code| (*code != NONE).then_some(*code)).collect();
-        Column::sorted(&keys)
+        Arc::new(Column::sorted(&keys))
     };
+    let whole = |keys: &[Option<i64>]| Arc::new(Column::whole(keys));
     Columns {
-        price: Column::whole(&each(listings, |unit| unit.price)),
-        list_price: Column::sorted(&each(listings, |unit| unit.list_price)),
-        msrp: Column::sorted(&each(listings, |unit| unit.msrp)),
-        mileage: Column::whole(&each(listings, |unit| unit.mileage)),
-        year: Column::whole(&each(listings, |unit| unit.year.map(i64::from))),
-        displacement: Column::whole(&each(listings, |unit| unit.displacement_cc)),
-        electric_range: Column::real(&each(listings, |unit| unit.electric_range_mi)),
+        price: whole(&each(listings, |unit| unit.price)),
+        list_price: Arc::new(Column::listed(&each(listings, |unit| unit.list_price))),
+        msrp: Arc::new(Column::listed(&each(listings, |unit| unit.msrp))),
+        mileage: whole(&each(listings, |unit| unit.mileage)),
+        year: whole(&each(listings, |unit| unit.year.map(i64::from))),
+        displacement: whole(&each(listings, |unit| unit.displacement_cc)),
+        electric_range: Arc::new(Column::real(&each(listings, |unit| unit.electric_range_mi))),
         make: folded(source.dictionary(Field::Make)),
         model: folded(source.dictionary(Field::Model)),
         stock: folded(&source.stock),
-        updated_at: Column::sorted(&each(listings, |unit| Some(unit.updated_at))),
+        updated_at: Arc::new(Column::moments(&each(listings, |unit| Some(moment(unit))))),
     }
+}
+
+/// When a unit last changed.
+pub(crate) fn moment(unit: &Listing) -> Moment {
+    (unit.updated_at.timestamp(), unit.updated_at.timestamp_subsec_nanos())
 }
 
 fn each<T>(listings: &[Listing], value: impl Fn(&Listing) -> Option<T>) -> Vec<Option<T>> {
     listings.iter().map(value).collect()
-}
-
-/// VIN and stock number of every unit, folded: what free text finds besides the terms.
-fn names(listings: &[Listing]) -> Lines {
-    let mut lines = LinesBuilder::default();
-    for unit in listings {
-        let vin = unit.vin.as_deref().map(fold).unwrap_or_default();
-        let stock = unit.stock.as_deref().map(fold).unwrap_or_default();
-        lines.push([vin.as_bytes(), stock.as_bytes()]);
-    }
-    // A group of VINs has many more different runs than one of words.
-    lines.build(4096)
 }

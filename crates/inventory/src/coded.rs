@@ -4,6 +4,8 @@
 //! tighter than what is looked up in the middle. A gap is a number of zeros and a one for its upper part, then
 //! the lower `k` bits as they are; `k` follows from how many of the rows are in the list.
 
+use crate::bitset;
+
 /// Lists of rows, one after the other in one run of bits.
 #[derive(Debug, Default)]
 pub(crate) struct Coder {
@@ -86,7 +88,7 @@ impl CodedList<'_> {
         let mut next = 0;
         for _ in 0..self.rows {
             let mut zeros = 0;
-            let mut bits = self.peek(at);
+            let mut bits = bitset::peek(self.words, at);
             while bits == 0 {
                 // Past the end there is nothing to read; a list that `Coder` wrote does not get there.
                 if at / 64 >= self.words.len() {
@@ -94,12 +96,16 @@ impl CodedList<'_> {
                 }
                 zeros += 64;
                 at += 64;
-                bits = self.peek(at);
+                bits = bitset::peek(self.words, at);
             }
             let run = bits.trailing_zeros();
             zeros += run;
             at += run as usize + 1;
-            let low = if run + 1 + self.low_bits <= 64 { bits.unbounded_shr(run + 1) } else { self.peek(at) };
+            let low = if run + 1 + self.low_bits <= 64 {
+                bits.unbounded_shr(run + 1)
+            } else {
+                bitset::peek(self.words, at)
+            };
             let low = low & ((1 << self.low_bits) - 1);
             at += self.low_bits as usize;
             #[expect(clippy::cast_possible_truncation, reason = "fewer than 32 bits were kept")]
@@ -107,14 +113,6 @@ impl CodedList<'_> {
             visit(row);
             next = row + 1;
         }
-    }
-
-    /// The 64 bits from `at` on.
-    #[inline]
-    fn peek(&self, at: usize) -> u64 {
-        let word = |at: usize| self.words.get(at).copied().unwrap_or(0);
-        let (first, shift) = (at / 64, at % 64);
-        if shift == 0 { word(first) } else { word(first) >> shift | word(first + 1) << (64 - shift) }
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::bitset::{self, Bits};
 use crate::packed::Packed;
-use crate::values::{Ordered, Values};
+use crate::values::{Moment, Ordered, Values};
 
 /// Bitsets kept along the order of a field that can be bounded.
 const STEPS: usize = 16;
@@ -37,26 +37,40 @@ struct Steps {
 }
 
 impl Column {
-    /// A field that is only sorted by.
+    /// A field that is only sorted by, and whose values are known elsewhere.
     pub(crate) fn sorted<T: Ord + Copy>(keys: &[Option<T>]) -> Column {
         Self::rank(keys).0
     }
 
+    /// A field of whole numbers that is only sorted by.
+    pub(crate) fn listed(keys: &[Option<i64>]) -> Column {
+        let (column, values) = Self::rank(keys);
+        column.with(Values::of_whole(values), false)
+    }
+
+    /// A field of points in time that is only sorted by.
+    pub(crate) fn moments(keys: &[Option<Moment>]) -> Column {
+        let (column, values) = Self::rank(keys);
+        column.with(Values::of_moments(&values), false)
+    }
+
     /// A whole-number field that is bounded and whose extremes are told.
     pub(crate) fn whole(keys: &[Option<i64>]) -> Column {
-        let (mut column, values) = Self::rank(keys);
-        column.values = Values::of_whole(values);
-        column.steps = Steps::build(&column);
-        column
+        let (column, values) = Self::rank(keys);
+        column.with(Values::of_whole(values), true)
     }
 
     /// The same for numbers that may have a fraction. What is not finite counts as missing.
     pub(crate) fn real(keys: &[Option<f64>]) -> Column {
-        let keys: Vec<_> = keys.iter().map(|key| key.filter(|v| v.is_finite()).map(Ordered)).collect();
-        let (mut column, values) = Self::rank(&keys);
-        column.values = Values::Real(values.into_iter().map(|v| v.0).collect());
-        column.steps = Steps::build(&column);
-        column
+        let (column, values) = Self::rank(&ordered(keys));
+        column.with(Values::Real(values.into_iter().map(|v| v.0).collect()), true)
+    }
+
+    /// With its values; `bounded` says whether the field is bounded.
+    pub(crate) fn with(mut self, values: Values, bounded: bool) -> Column {
+        self.values = values;
+        self.steps = if bounded { Steps::build(&self) } else { None };
+        self
     }
 
     #[expect(
@@ -79,23 +93,26 @@ impl Column {
             }
             has.insert(*row);
         }
-        let card = values.len() as u32;
+        let order: Vec<u32> = keyed.iter().map(|(_, row)| *row).collect();
+        (Self::of_parts(values.len() as u32, codes, &order, has), values)
+    }
+
+    /// From the codes (any large one where there is none) and the order of the rows.
+    pub(crate) fn of_parts(card: u32, mut codes: Vec<u32>, order: &[u32], has: Bits) -> Column {
+        let rows = codes.len();
         for code in &mut codes {
             *code = (*code).min(card);
         }
-        // A field that no unit has takes no room: a row past the end reads as one without a value.
-        let codes = if keyed.is_empty() { Packed::pack(&[]) } else { Packed::pack(&codes) };
-        let order: Vec<u32> = keyed.iter().map(|(_, row)| *row).collect();
-        let column = Column {
-            rows: keys.len(),
+        Column {
+            rows,
             card,
-            codes,
-            order: Packed::pack(&order),
+            // A field that no unit has takes no room: a row past the end reads as one without a value.
+            codes: Packed::pack(if order.is_empty() { &[] } else { &codes }),
+            order: Packed::pack(order),
             has,
             values: Values::Unknown,
             steps: None,
-        };
-        (column, values)
+        }
     }
 
     /// The code of a row; rows without a value have [`Column::card`].
@@ -278,6 +295,11 @@ impl Column {
         let steps = self.steps.as_ref().map_or(0, |steps| steps.bits.len() * self.has.weight());
         self.codes.weight() + self.order.weight() + self.has.weight() + self.values.weight() + steps
     }
+}
+
+/// Numbers that may have a fraction, as they are compared.
+pub(crate) fn ordered(keys: &[Option<f64>]) -> Vec<Option<Ordered>> {
+    keys.iter().map(|key| key.filter(|v| v.is_finite()).map(Ordered)).collect()
 }
 
 impl Steps {

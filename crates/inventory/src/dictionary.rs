@@ -23,6 +23,8 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Dictionary {
     pub(crate) terms: Vec<Term>,
     pub(crate) codes: Vec<u32>,
+    /// (code, spelling, rows) of the spellings that are not told.
+    pub(crate) others: Vec<(u32, String, Vec<u32>)>,
 }
 
 /// Collects spellings; folding each once is what makes building quick.
@@ -52,7 +54,7 @@ impl<'t> Spellings<'t> {
 
     /// The terms in folded order, and for every spelling's number the code of its term.
     #[expect(clippy::cast_possible_truncation, reason = "no lot has 2^32 spellings")]
-    pub(crate) fn terms(self) -> (Vec<Term>, Vec<u32>) {
+    pub(crate) fn terms(&self) -> (Vec<Term>, Vec<u32>) {
         let mut sorted: Vec<_> = self
             .seen
             .iter()
@@ -95,11 +97,27 @@ impl<'t> Reading<'t> {
     /// All rows have been read.
     pub(crate) fn finish(self) -> Dictionary {
         let (terms, of_spelling) = self.spellings.terms();
-        let mut codes = self.numbers;
-        for code in &mut codes {
-            *code = of_spelling.get(*code as usize).copied().unwrap_or(NONE);
+        let code = |number: u32| of_spelling.get(number as usize).copied().unwrap_or(NONE);
+        let mut others: Vec<(u32, String, Vec<u32>)> = Vec::new();
+        let seen = &self.spellings.seen;
+        // Most fields have one spelling for each value.
+        if seen.len() > terms.len() {
+            let mut places = vec![None; seen.len()];
+            for ((number, (spelling, _)), place) in (0..).zip(seen).zip(&mut places) {
+                if terms.get(code(number) as usize).is_some_and(|term| term.shown != *spelling) {
+                    *place = Some(others.len());
+                    others.push((code(number), (*spelling).to_owned(), Vec::new()));
+                }
+            }
+            for (row, number) in (0..).zip(&self.numbers) {
+                let place = places.get(*number as usize).copied().flatten();
+                if let Some((_, _, rows)) = place.and_then(|place| others.get_mut(place)) {
+                    rows.push(row);
+                }
+            }
         }
-        Dictionary { terms, codes }
+        let codes = self.numbers.iter().map(|number| code(*number)).collect();
+        Dictionary { terms, codes, others }
     }
 }
 
@@ -113,6 +131,7 @@ impl Dictionary {
         Dictionary {
             codes: rows.iter().map(|row| row.and_then(code).unwrap_or(NONE)).collect(),
             terms: values.iter().map(|v| Term { folded: v.to_string(), shown: v.to_string() }).collect(),
+            others: Vec::new(),
         }
     }
 }
@@ -130,6 +149,10 @@ mod tests {
         let told: Vec<_> = dictionary.terms.iter().map(|t| (t.folded.as_str(), t.shown.as_str())).collect();
         assert_eq!(told, [("", ""), ("awd", "AWD"), ("fwd", "FWD")]);
         assert_eq!(dictionary.codes, [1, 1, 1, 1, 2, 0, 0, 1, NONE]);
+        let mut others = dictionary.others;
+        others.sort_unstable();
+        let other = |code: u32, spelling: &str, rows: &[u32]| (code, spelling.to_owned(), rows.to_vec());
+        assert_eq!(others, [other(0, "  ", &[6]), other(1, " Awd", &[2]), other(1, "awd", &[1, 3])]);
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(crate) fn matching(snapshot: &Snapshot, filters: &Filters) -> (Option<Bits>,
         query,
     } = filters;
     let mut found = Narrowing { snapshot, bits: None };
-    let unit = |row: u32| snapshot.units.get(row as usize);
+    let unit = |row: u32| snapshot.units.get(row);
     if let Some(vin) = vin {
         found.rows(snapshot.vins.all(vin, |row| unit(row).and_then(Unit::vin)));
     }

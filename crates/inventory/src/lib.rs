@@ -15,24 +15,35 @@ mod dictionary;
 mod facets;
 mod filter;
 mod find;
+mod gone;
 mod hash;
 mod keys;
 mod lines;
+mod merged;
 mod packed;
+mod renewed;
 mod search;
 mod sets;
+mod shift;
 mod source;
+mod spellings;
 mod terms;
 mod text;
+mod texts;
 mod unit;
+mod units;
 mod values;
 mod words;
 
+use std::sync::Arc;
+
 use column::Column;
+use gone::Gone;
 use keys::KeyIndex;
-use lines::Lines;
 use terms::Terms;
+use texts::Texts;
 use unit::Unit;
+use units::Units;
 
 pub use apply::Delta;
 pub use facets::facets;
@@ -50,41 +61,56 @@ pub struct Removed {
     pub stock: Option<String>,
 }
 
-/// One version of a lot.
+/// One version of a lot. Parts that did not change are shared with the version that it was made from.
 pub struct Snapshot {
     version: u64,
     rows: usize,
     /// In the order of `vehicle_id`; a unit's place is its row number.
-    units: Box<[Unit]>,
-    terms: Terms,
+    units: Units,
+    terms: Arc<Terms>,
     columns: Columns,
-    /// A line a row: VIN and stock number, folded.
-    names: Lines,
-    ids: KeyIndex,
-    vins: KeyIndex,
-    stocks: KeyIndex,
-    gone: find::Gone,
-    /// What the snapshot was built from, until the next version can do without.
-    source: std::sync::Arc<(Vec<contract::Listing>, Vec<Removed>)>,
+    texts: Texts,
+    ids: Arc<KeyIndex>,
+    vins: Arc<KeyIndex>,
+    stocks: Arc<KeyIndex>,
+    gone: Gone,
     /// The facets of the whole lot.
-    facets: Box<[u8]>,
+    facets: Arc<[u8]>,
     weight: usize,
 }
 
 /// What units are sorted by and bounded by.
 #[derive(Debug)]
 struct Columns {
-    price: Column,
-    list_price: Column,
-    msrp: Column,
-    mileage: Column,
-    year: Column,
-    displacement: Column,
-    electric_range: Column,
-    make: Column,
-    model: Column,
-    stock: Column,
-    updated_at: Column,
+    price: Arc<Column>,
+    list_price: Arc<Column>,
+    msrp: Arc<Column>,
+    mileage: Arc<Column>,
+    year: Arc<Column>,
+    displacement: Arc<Column>,
+    electric_range: Arc<Column>,
+    make: Arc<Column>,
+    model: Arc<Column>,
+    stock: Arc<Column>,
+    updated_at: Arc<Column>,
+}
+
+impl Columns {
+    fn all(&self) -> [&Arc<Column>; 11] {
+        [
+            &self.price,
+            &self.list_price,
+            &self.msrp,
+            &self.mileage,
+            &self.year,
+            &self.displacement,
+            &self.electric_range,
+            &self.make,
+            &self.model,
+            &self.stock,
+            &self.updated_at,
+        ]
+    }
 }
 
 impl Snapshot {
@@ -110,42 +136,57 @@ impl Snapshot {
 
     /// Bytes of the documents alone; what is left of [`Snapshot::weight`] is the index.
     pub fn documents(&self) -> usize {
-        self.units.iter().map(Unit::documents).sum()
+        self.units.documents()
     }
 
     fn row_of(&self, vehicle_id: &str) -> Option<u32> {
-        self.ids.first(vehicle_id, |row| self.units.get(row as usize).map(Unit::vehicle_id))
+        self.ids.first(vehicle_id, |row| self.units.get(row).map(Unit::vehicle_id))
     }
 
     /// Where the bytes go; the sum is [`Snapshot::weight`].
     pub fn parts(&self) -> [(&'static str, usize); 9] {
-        let columns = &self.columns;
-        let columns = [
-            &columns.price,
-            &columns.list_price,
-            &columns.msrp,
-            &columns.mileage,
-            &columns.year,
-            &columns.displacement,
-            &columns.electric_range,
-            &columns.make,
-            &columns.model,
-            &columns.stock,
-            &columns.updated_at,
-        ];
-        let documents = self.documents();
-        let units: usize = self.units.iter().map(|unit| size_of::<Unit>() + unit.weight()).sum();
-        let (cells, sets, texts) = self.terms.weights();
+        self.parts_beside(None)
+    }
+
+    /// Bytes that this snapshot holds and `other` does not, the documents of other units included: what an older
+    /// version of a lot costs beside a newer one.
+    pub fn weight_beside(&self, other: &Snapshot) -> usize {
+        self.parts_beside(Some(other)).iter().map(|part| part.1).sum()
+    }
+
+    fn parts_beside(&self, other: Option<&Snapshot>) -> [(&'static str, usize); 9] {
+        let alone = |shared: bool, weight: usize| if shared { 0 } else { weight };
+        let shares = |same: fn(&Snapshot, &Snapshot) -> bool| other.is_some_and(|other| same(self, other));
+        // All documents as long as nothing else is said; beside another version they are within the units.
+        let (documents, units) = match other {
+            None => (self.units.documents(), self.units.weight() - self.units.documents()),
+            Some(other) => (0, self.units.weight_beside(&other.units)),
+        };
+        let (cells, sets, texts) = if shares(|a, b| Arc::ptr_eq(&a.terms, &b.terms)) {
+            (0, 0, 0)
+        } else {
+            self.terms.weights(other.map(|other| &*other.terms))
+        };
+        let columns = self.columns.all().into_iter().enumerate().map(|(at, column)| {
+            let others = other.map(|other| other.columns.all());
+            let same = others.and_then(|all| all.get(at).map(|other| Arc::ptr_eq(column, other)));
+            alone(same == Some(true), column.weight() + size_of::<Column>())
+        });
+        let ids = alone(shares(|a, b| Arc::ptr_eq(&a.ids, &b.ids)), self.ids.weight());
+        let vins = alone(shares(|a, b| Arc::ptr_eq(&a.vins, &b.vins)), self.vins.weight());
+        let stocks = alone(shares(|a, b| Arc::ptr_eq(&a.stocks, &b.stocks)), self.stocks.weight());
+        let gone = self.gone.weight_beside(other.map(|other| &other.gone));
+        let facets = alone(shares(|a, b| Arc::ptr_eq(&a.facets, &b.facets)), self.facets.len());
         [
             ("documents", documents),
-            ("units", units - documents),
+            ("units", units),
             ("cells", cells),
             ("sets", sets),
             ("texts", texts),
-            ("columns", columns.into_iter().map(Column::weight).sum()),
-            ("names", self.names.weight()),
-            ("keys", self.ids.weight() + self.vins.weight() + self.stocks.weight() + self.gone.weight()),
-            ("rest", size_of::<Snapshot>() + self.facets.len()),
+            ("columns", columns.sum()),
+            ("words", self.texts.weight_beside(other.map(|other| &other.texts))),
+            ("keys", ids + vins + stocks + gone),
+            ("rest", size_of::<Snapshot>() + facets),
         ]
     }
 }

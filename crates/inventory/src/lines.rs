@@ -103,16 +103,25 @@ impl Lines {
 
     /// The line of `range` with exactly this text; the lines of the range are sorted.
     pub(crate) fn position(&self, range: std::ops::Range<u32>, text: &str) -> Option<u32> {
+        self.place(range, |line| line.cmp(text.as_bytes())).ok()
+    }
+
+    /// The line of `range` that `order` finds equal to what is wanted, else the one that it would come before.
+    pub(crate) fn place(
+        &self,
+        range: std::ops::Range<u32>,
+        order: impl Fn(&[u8]) -> std::cmp::Ordering,
+    ) -> Result<u32, u32> {
         let (mut low, mut high) = (range.start, range.end);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.line(middle as usize).cmp(text.as_bytes()) {
+            match order(self.line(middle as usize)) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Equal => return Ok(middle),
             }
         }
-        None
+        Err(low)
     }
 
     /// Visits, in order, the lines of `range` that contain `wanted`, until `hit` says no. Groups that `useful`

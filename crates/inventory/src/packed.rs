@@ -28,6 +28,32 @@ impl Packed {
         }
     }
 
+    /// Every number, changed by `change`; none becomes more than `largest`.
+    #[expect(clippy::cast_possible_truncation, reason = "the largest value decides the width")]
+    pub(crate) fn map(&self, largest: usize, change: impl Fn(u32) -> u32) -> Packed {
+        match (self, Self::width(largest)) {
+            (Packed::Byte(all), 1) => Packed::Byte(all.iter().map(|v| change(u32::from(*v)) as u8).collect()),
+            (Packed::Short(all), 2) => {
+                Packed::Short(all.iter().map(|v| change(u32::from(*v)) as u16).collect())
+            }
+            _ => {
+                let mut all = Vec::with_capacity(self.len());
+                self.each(0..self.len(), |v| all.push(change(v)));
+                Packed::pack(&all)
+            }
+        }
+    }
+
+    /// Puts another number in a place; `false` if it is too large for the width.
+    pub(crate) fn set(&mut self, index: usize, value: u32) -> bool {
+        let put = match self {
+            Packed::Byte(all) => all.get_mut(index).zip(value.try_into().ok()).map(|(place, v)| *place = v),
+            Packed::Short(all) => all.get_mut(index).zip(value.try_into().ok()).map(|(place, v)| *place = v),
+            Packed::Word(all) => all.get_mut(index).map(|place| *place = value),
+        };
+        put.is_some()
+    }
+
     /// Bytes a number takes for values up to `largest`.
     pub(crate) fn width(largest: usize) -> usize {
         if u8::try_from(largest).is_ok() {
@@ -136,6 +162,16 @@ mod tests {
             });
             assert_eq!(back, [largest, largest / 2, 0]);
         }
+        for largest in [9, 255, 256, 65_535, 65_536, 1 << 30] {
+            let mapped =
+                Packed::pack(&[1, 4, 4, 9]).map(largest, |v| if v == 9 { largest as u32 } else { v });
+            assert_eq!((0..4).filter_map(|i| mapped.get(i)).collect::<Vec<_>>(), [1, 4, 4, largest as u32]);
+            let narrower = mapped.map(9, |v| v.min(9));
+            assert_eq!((0..4).filter_map(|i| narrower.get(i)).collect::<Vec<_>>(), [1, 4, 4, 9]);
+        }
+        let mut packed = Packed::pack(&[1, 2]);
+        assert!(packed.set(1, 255) && !packed.set(1, 256) && !packed.set(2, 0));
+        assert_eq!(packed.get(1), Some(255));
         let packed = Packed::pack(&[1, 4, 4, 9]);
         assert_eq!(packed.partition(0..4, |v| v < 4), 1);
         assert_eq!(packed.partition(1..4, |v| v <= 4), 3);

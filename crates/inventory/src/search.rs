@@ -81,7 +81,7 @@ pub fn search<'a>(
     let more = rows.len() > limit;
     rows.truncate(limit);
     let row = |row: &u32| {
-        let unit = snapshot.units.get(*row as usize)?;
+        let unit = snapshot.units.get(*row)?;
         Some(Row { vehicle_id: unit.vehicle_id(), listing: unit.listing() })
     };
     Ok(Page { total: total as u64, rows: rows.iter().filter_map(row).collect(), more })

@@ -4,7 +4,6 @@ use contract::Listing;
 
 use crate::dictionary::{Dictionary, NONE, Reading, Spellings};
 use crate::terms::{FACETED, Field};
-use crate::words;
 
 /// The values of every field, and who has which.
 #[derive(Debug)]
@@ -13,7 +12,6 @@ pub(crate) struct Source {
     pub(crate) faceted: [Dictionary; FACETED],
     pub(crate) features: Multi,
     pub(crate) engine: Dictionary,
-    pub(crate) words: Multi,
     /// No term of the lot: only its order is of use.
     pub(crate) stock: Dictionary,
 }
@@ -65,6 +63,29 @@ impl Multi {
     }
 }
 
+/// A unit's texts in the order of [`Field`].
+pub(crate) fn faceted_texts(unit: &Listing) -> [Option<&str>; FACETED] {
+    [
+        Some(unit.status.as_str()),
+        unit.condition.as_deref(),
+        Some(unit.vehicle_type.as_str()),
+        unit.dc_fast_charge.map(|fast| if fast { "true" } else { "false" }),
+        unit.charge_port.as_deref(),
+        unit.rooftop.as_deref(),
+        unit.driveline.as_deref(),
+        unit.fuel.as_deref(),
+        unit.body.as_deref(),
+        unit.transmission.as_deref(),
+        // Numbers have an order of their own.
+        None,
+        unit.make.as_deref(),
+        unit.interior_color.as_deref(),
+        unit.exterior_color.as_deref(),
+        unit.trim.as_deref(),
+        unit.model.as_deref(),
+    ]
+}
+
 impl Source {
     /// Reads a lot; the row of a unit is its place in `listings`.
     pub(crate) fn read(listings: &[Listing]) -> Source {
@@ -73,26 +94,7 @@ impl Source {
         let (mut engine, mut stock) = (reading(), reading());
         // One unit after the other: its texts lie together in memory, those of a field do not.
         for unit in listings {
-            // In the order of `Field`.
-            let texts = [
-                Some(unit.status.as_str()),
-                unit.condition.as_deref(),
-                Some(unit.vehicle_type.as_str()),
-                unit.dc_fast_charge.map(|fast| if fast { "true" } else { "false" }),
-                unit.charge_port.as_deref(),
-                unit.rooftop.as_deref(),
-                unit.driveline.as_deref(),
-                unit.fuel.as_deref(),
-                unit.body.as_deref(),
-                unit.transmission.as_deref(),
-                // Numbers have an order of their own.
-                None,
-                unit.make.as_deref(),
-                unit.interior_color.as_deref(),
-                unit.exterior_color.as_deref(),
-                unit.trim.as_deref(),
-                unit.model.as_deref(),
-            ];
+            let texts = faceted_texts(unit);
             faceted.iter_mut().zip(texts).for_each(|(field, text)| field.push(text));
             engine.push(unit.engine.as_deref());
             stock.push(unit.stock.as_deref());
@@ -102,13 +104,7 @@ impl Source {
             let all: Vec<_> = listings.iter().map(|unit| unit.year.map(i64::from)).collect();
             *years = Dictionary::of_numbers(&all);
         }
-        Source {
-            faceted,
-            features: features(listings),
-            engine: engine.finish(),
-            words: words::read(listings),
-            stock: stock.finish(),
-        }
+        Source { faceted, features: features(listings), engine: engine.finish(), stock: stock.finish() }
     }
 
     /// A faceted field.

@@ -4,6 +4,7 @@
 //! a sorted part of the texts, and a part of one array of counters.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -11,6 +12,7 @@ use crate::dictionary::NONE;
 use crate::lines::{Lines, LinesBuilder};
 use crate::sets::{Pairs, Sets};
 use crate::source::Source;
+use crate::spellings::{Other, Others};
 
 /// Where a term comes from. Fields up to [`FACETED`] are counted by facets and have one value a unit; from
 /// [`Field::Driveline`] on free text looks into them. The faceted ones are in the order of how many values they
@@ -35,23 +37,46 @@ pub(crate) enum Field {
     Model,
     Features,
     Engine,
-    /// Words of descriptions.
-    Words,
+}
+
+impl Field {
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Field; FIELDS] = [
+        Field::Status,
+        Field::Condition,
+        Field::VehicleType,
+        Field::DcFastCharge,
+        Field::ChargePort,
+        Field::Rooftop,
+        Field::Driveline,
+        Field::Fuel,
+        Field::Body,
+        Field::Transmission,
+        Field::Year,
+        Field::Make,
+        Field::InteriorColor,
+        Field::ExteriorColor,
+        Field::Trim,
+        Field::Model,
+        Field::Features,
+        Field::Engine,
+    ];
 }
 
 /// How many fields facets count.
 pub(crate) const FACETED: usize = 16;
-const FIELDS: usize = 19;
+pub(crate) const FIELDS: usize = 18;
 
 /// The terms of a lot.
 #[derive(Debug)]
 pub(crate) struct Terms {
     /// Where the numbers of each field begin. A faceted field's first number means "has none".
-    starts: [u32; FIELDS + 1],
-    lines: Lines,
+    pub(crate) starts: [u32; FIELDS + 1],
+    lines: Arc<Lines>,
     sets: Sets,
     cells: Cells,
-    told: Told,
+    told: Arc<Told>,
+    others: Others,
     /// What counting a field by its sets costs, in words read.
     costs: [usize; FACETED],
 }
@@ -67,15 +92,21 @@ pub(crate) enum Cells {
 
 /// Values as JSON, one after the other.
 #[derive(Debug, Default)]
-struct Told {
+pub(crate) struct Told {
     bytes: Vec<u8>,
     ends: Vec<u32>,
 }
 
 impl Told {
-    fn push(&mut self, value: &[u8]) {
+    pub(crate) fn push(&mut self, value: &[u8]) {
         self.bytes.extend_from_slice(value);
         self.ends.push(number(self.bytes.len()));
+    }
+
+    pub(crate) fn finish(mut self) -> Arc<Told> {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        Arc::new(self)
     }
 }
 
@@ -107,8 +138,6 @@ impl Pairs for Belongs<'_> {
         }
         let start = self.start(Field::Features as usize);
         self.source.features.each(|value, row| visit(start + value, row));
-        let start = self.start(Field::Words as usize);
-        self.source.words.each(|value, row| visit(start + value, row));
     }
 }
 
@@ -142,18 +171,46 @@ impl Terms {
         begin(&lines);
         source.engine.terms.iter().for_each(|term| lines.push([term.folded.as_bytes()]));
         begin(&lines);
-        source.words.texts.iter().for_each(|text| lines.push([&**text]));
-        begin(&lines);
-        told.bytes.shrink_to_fit();
-        told.ends.shrink_to_fit();
 
-        let words = starts.get(Field::Words as usize).copied().unwrap_or(0) as usize;
-        let sets = Sets::build(rows, lines.len(), words, &Belongs { starts: &starts, source });
+        let sets = Sets::build(rows, lines.len(), lines.len(), &Belongs { starts: &starts, source });
         let cells = Cells::build(rows, &starts, source);
-        let mut terms = Terms { starts, lines: lines.build(2048), sets, cells, told, costs: [0; FACETED] };
+        let mut others = Vec::new();
+        for (dictionary, start) in source.faceted.iter().zip(&starts) {
+            for (code, spelling, rows) in &dictionary.others {
+                others.push(Other::new(start + 1 + code, spelling, rows));
+            }
+        }
+        Terms::of_parts(starts, searchable(lines), sets, cells, told.finish(), Others::new(others))
+    }
+
+    /// The terms of these parts, which fit together.
+    pub(crate) fn of_parts(
+        starts: [u32; FIELDS + 1],
+        lines: Arc<Lines>,
+        sets: Sets,
+        cells: Cells,
+        told: Arc<Told>,
+        others: Others,
+    ) -> Terms {
+        let mut terms = Terms { starts, lines, sets, cells, told, others, costs: [0; FACETED] };
         terms.costs =
             std::array::from_fn(|field| terms.range(field).map(|term| terms.sets.rows(term).cost()).sum());
         terms
+    }
+
+    /// The texts, to be shared with the next version.
+    pub(crate) fn shared_lines(&self) -> Arc<Lines> {
+        Arc::clone(&self.lines)
+    }
+
+    /// The values as JSON, to be shared with the next version.
+    pub(crate) fn shared_told(&self) -> Arc<Told> {
+        Arc::clone(&self.told)
+    }
+
+    /// The spellings that are not told.
+    pub(crate) fn others(&self) -> &Others {
+        &self.others
     }
 
     fn range(&self, field: usize) -> Range<u32> {
@@ -216,18 +273,38 @@ impl Terms {
         self.told.bytes.get(start.unwrap_or(0) as usize..end).unwrap_or_default()
     }
 
-    /// Bytes on the heap: of the cells, the sets, the texts.
-    pub(crate) fn weights(&self) -> (usize, usize, usize) {
+    /// Bytes on the heap: of the cells, the sets, the texts; of these not what `other` has as well.
+    pub(crate) fn weights(&self, other: Option<&Terms>) -> (usize, usize, usize) {
         let cells = match &self.cells {
             Cells::Narrow(all) => size_of_val::<[_]>(all),
             Cells::Wide(all) => size_of_val::<[_]>(all),
         };
-        let texts = self.lines.weight() + self.told.bytes.len() + self.told.ends.len() * 4;
-        (cells, self.sets.weight(), texts)
+        let lines = other.is_some_and(|other| Arc::ptr_eq(&self.lines, &other.lines));
+        let told = other.is_some_and(|other| Arc::ptr_eq(&self.told, &other.told));
+        let texts = if lines { 0 } else { self.lines.weight() };
+        let told = if told { 0 } else { self.told.bytes.len() + self.told.ends.len() * 4 };
+        (cells, self.sets.weight(), texts + told + self.others.weight() + size_of::<Terms>())
     }
 }
 
+/// Texts of terms as they are looked into.
+pub(crate) fn searchable(lines: LinesBuilder) -> Arc<Lines> {
+    Arc::new(lines.build(2048))
+}
+
 impl Cells {
+    /// The term of a row in a faceted field.
+    pub(crate) fn get(&self, row: u32, field: usize) -> u32 {
+        match self {
+            Cells::Narrow(all) => {
+                all.get(row as usize).and_then(|cells| cells.get(field)).map_or(0, |term| u32::from(*term))
+            }
+            Cells::Wide(all) => {
+                all.get(row as usize).and_then(|cells| cells.get(field)).map_or(0, |term| *term)
+            }
+        }
+    }
+
     fn build(rows: usize, starts: &[u32; FIELDS + 1], source: &Source) -> Cells {
         let cell = |field: usize, row: usize| {
             let start = starts.get(field).copied().unwrap_or(0);
@@ -246,6 +323,6 @@ impl Cells {
 }
 
 /// Terms and their texts stay far below 2^32: each costs more memory than a node could give to one lot.
-fn number(count: usize) -> u32 {
+pub(crate) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -10,9 +10,6 @@ use memchr::memmem::Finder;
 use crate::Snapshot;
 use crate::bitset::Bits;
 
-/// How many terms are added before asking whether any unit is still unfound.
-const PATIENCE: usize = 32;
-
 /// The folded tokens of a query, sorted, each once.
 pub(crate) fn tokens(query: &str) -> Vec<String> {
     let mut tokens: Vec<String> =
@@ -42,36 +39,40 @@ fn having(snapshot: &Snapshot, mut wanted: Bits, token: &str) -> Bits {
     let finder = Finder::new(token.as_bytes());
     let terms = &snapshot.terms;
     let mut found = Bits::empty(snapshot.rows);
-    let mut added = 0;
-    let mut complete = false;
+    let mut patience = Patience::default();
     terms.lines().search(
         &finder,
         terms.searched(),
         |_| true,
         |term| {
             terms.sets().rows(u32::try_from(term).unwrap_or(u32::MAX)).add_to(&mut found);
-            added += 1;
-            complete = added % PATIENCE == 0 && wanted.within(&found);
-            !complete
+            patience.go_on(&wanted, &found)
         },
     );
-    if !complete {
-        // A group of names is as many rows as a word of bits has.
-        let mut missing = wanted.clone();
-        missing.and_not(found.words());
-        let rest = missing.words();
-        snapshot.names.search(
-            &finder,
-            0..snapshot.rows,
-            |group| rest.get(group).is_some_and(|w| *w != 0),
-            |row| {
-                found.insert(u32::try_from(row).unwrap_or(u32::MAX));
-                true
-            },
-        );
+    if !patience.complete && !wanted.within(&found) {
+        snapshot.texts.search(&finder, &wanted, &mut found);
     }
     wanted.and(found.words());
     wanted
+}
+
+/// Asks now and then whether any unit is still unfound.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    added: usize,
+    pub(crate) complete: bool,
+}
+
+impl Patience {
+    /// How many sets are added before asking.
+    const SETS: usize = 32;
+
+    /// Whether another set may find more of `wanted`.
+    pub(crate) fn go_on(&mut self, wanted: &Bits, found: &Bits) -> bool {
+        self.added += 1;
+        self.complete = self.added.is_multiple_of(Self::SETS) && wanted.within(found);
+        !self.complete
+    }
 }
 
 /// Visits the words of a text: what stands between blanks, in the sense of [`str::split_whitespace`].

@@ -1,6 +1,12 @@
 //! A unit's documents and identifiers, in one allocation that later versions of the lot share.
 
-use std::sync::Arc;
+use std::hash::BuildHasher;
+use std::sync::{Arc, LazyLock};
+
+use crate::hash::Seed;
+
+/// The same for all lots, so that descriptions of two versions can be held against each other.
+static SEED: LazyLock<Seed> = LazyLock::new(Seed::random);
 
 /// What is answered about a unit.
 #[derive(Debug, Clone)]
@@ -13,6 +19,13 @@ pub(crate) struct Unit {
     vehicle_id: Span,
     vin: Span,
     stock: Span,
+    /// Tells descriptions apart without keeping them.
+    description: u64,
+}
+
+fn digest(description: Option<&str>) -> u64 {
+    // A text that happens to have the number of none is taken for none once in 2^64 times, as any other two are.
+    description.map_or(0, |text| SEED.hash_one(text))
 }
 
 /// A part of the text.
@@ -57,7 +70,20 @@ impl Unit {
         let vehicle_id = Span::place(text, Some(&unit.vehicle_id));
         let vin = Span::place(text, unit.vin.as_deref());
         let stock = Span::place(text, unit.stock.as_deref());
-        Unit { text: text.as_str().into(), listing_end, detail_end, vehicle_id, vin, stock }
+        let description = digest(unit.description.as_deref());
+        Unit { text: text.as_str().into(), listing_end, detail_end, vehicle_id, vin, stock, description }
+    }
+
+    /// Whether free text finds in the other unit what it finds in this one, beside the terms.
+    pub(crate) fn reads_as(&self, other: &contract::Listing) -> bool {
+        self.vin() == other.vin.as_deref()
+            && self.stock() == other.stock.as_deref()
+            && self.description == digest(other.description.as_deref())
+    }
+
+    /// Which allocation the documents are in.
+    pub(crate) fn allocation(&self) -> *const u8 {
+        self.text.as_ptr()
     }
 
     /// The document of search results.

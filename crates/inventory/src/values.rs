@@ -16,7 +16,12 @@ pub(crate) enum Values {
     Wide(Box<[i64]>),
     /// Numbers that may have a fraction.
     Real(Box<[f64]>),
+    /// Points in time: whole seconds, and nanoseconds where any has some.
+    Moments { seconds: Box<Values>, nanoseconds: Packed },
 }
+
+/// A point in time: seconds since 1970, and nanoseconds.
+pub(crate) type Moment = (i64, u32);
 
 impl Values {
     /// Whole numbers, ascending.
@@ -30,14 +35,48 @@ impl Values {
         }
     }
 
+    /// Points in time, ascending.
+    pub(crate) fn of_moments(values: &[Moment]) -> Values {
+        let nanoseconds: Vec<u32> = values.iter().map(|moment| moment.1).collect();
+        let fine = nanoseconds.iter().any(|nanoseconds| *nanoseconds > 0);
+        Values::Moments {
+            seconds: Box::new(Values::of_whole(values.iter().map(|moment| moment.0).collect())),
+            nanoseconds: Packed::pack(if fine { &nanoseconds } else { &[] }),
+        }
+    }
+
+    /// The whole number behind a code.
+    pub(crate) fn whole(&self, code: u32) -> Option<i64> {
+        match self {
+            Values::Whole { least, above } => above.get(code as usize).map(|above| least + i64::from(above)),
+            Values::Wide(all) => all.get(code as usize).copied(),
+            _ => None,
+        }
+    }
+
+    /// The number behind a code that may have a fraction.
+    pub(crate) fn real(&self, code: u32) -> Option<f64> {
+        match self {
+            Values::Real(all) => all.get(code as usize).copied(),
+            _ => None,
+        }
+    }
+
+    /// The point in time behind a code.
+    pub(crate) fn moment(&self, code: u32) -> Option<Moment> {
+        match self {
+            Values::Moments { seconds, nanoseconds } => {
+                Some((seconds.whole(code)?, nanoseconds.get(code as usize).unwrap_or(0)))
+            }
+            _ => None,
+        }
+    }
+
     /// The value behind a code as JSON.
     pub(crate) fn spelled(&self, code: u32) -> Option<String> {
         match self {
-            Values::Unknown => None,
-            Values::Whole { least, above } => {
-                above.get(code as usize).map(|v| (least + i64::from(v)).to_string())
-            }
-            Values::Wide(all) => all.get(code as usize).map(i64::to_string),
+            Values::Unknown | Values::Moments { .. } => None,
+            Values::Whole { .. } | Values::Wide(_) => self.whole(code).map(|v| v.to_string()),
             Values::Real(all) => all.get(code as usize).map(|v| spell(*v)),
         }
     }
@@ -52,7 +91,7 @@ impl Values {
     /// How many values satisfy `low`, which holds for those up to some value and for none after it.
     fn count(&self, low: impl Fn(Number) -> bool) -> u32 {
         let count = match self {
-            Values::Unknown => 0,
+            Values::Unknown | Values::Moments { .. } => 0,
             Values::Whole { least, above } => {
                 above.partition(0..above.len(), |v| low(Number::Whole(least + i64::from(v))))
             }
@@ -69,6 +108,9 @@ impl Values {
             Values::Whole { above, .. } => above.weight(),
             Values::Wide(all) => all.len() * 8,
             Values::Real(all) => all.len() * 8,
+            Values::Moments { seconds, nanoseconds } => {
+                size_of::<Values>() + seconds.weight() + nanoseconds.weight()
+            }
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::source::Multi;
 use crate::text;
 
 /// Numbers the words and notes which unit has which. A text that many units share, as new cars do, is read once.
-pub(crate) fn read(listings: &[Listing]) -> Multi {
-    let described = listings.iter().filter(|unit| unit.description.is_some()).count();
+pub(crate) fn read<'l>(listings: impl Iterator<Item = &'l Listing> + Clone) -> Multi {
+    let described = listings.clone().filter(|unit| unit.description.is_some()).count();
     let mut known: HashMap<&str, u32, Seed> = HashMap::with_capacity_and_hasher(described, Seed::random());
     let mut vocabulary = Vocabulary::default();
     let mut multi = Multi::default();
@@ -47,7 +47,7 @@ pub(crate) fn read(listings: &[Listing]) -> Multi {
 }
 
 /// Numbers for words. Nearly all words have at most fifteen bytes; those are compared where they lie in the table.
-struct Vocabulary {
+pub(crate) struct Vocabulary {
     short: HashMap<u128, u32, Seed>,
     long: HashMap<Box<[u8]>, u32, Seed>,
 }
@@ -62,7 +62,7 @@ impl Default for Vocabulary {
 impl Vocabulary {
     /// The number of a word; of a new one, the one that `new` gives.
     #[inline]
-    fn number(&mut self, word: &[u8], new: impl FnOnce() -> u32) -> u32 {
+    pub(crate) fn number(&mut self, word: &[u8], new: impl FnOnce() -> u32) -> u32 {
         let mut bytes = [0; 15];
         if let (Some(place), Ok(length)) = (bytes.get_mut(..word.len()), u8::try_from(word.len())) {
             place.copy_from_slice(word);

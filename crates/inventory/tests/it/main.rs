@@ -9,3 +9,4 @@ mod large;
 mod lots;
 mod oracle;
 mod semantics;
+mod versions;
