@@ -134,13 +134,6 @@ async fn a_new_process_has_the_lots_that_are_asked_most_before_it_is_ready() {
     assert_eq!(total(&again, "cold").await, 20);
     again.stop().await;
 
-    // Where there is room for one only, it is the hottest.
-    let settings = Settings { cache_bytes: 24 * KIB, ..Settings::default() };
-    let tight = Platform::start_with(Options { settings, database: Some(database.clone()) }).await;
-    let loads = counts(&tight).loads;
-    assert!(loads < 3, "{loads}");
-    tight.stop().await;
-
     // And none where the operator wants none.
     let settings = Settings { warm_up: Duration::ZERO, ..Settings::default() };
     let eager = Platform::start_with(Options { settings, database: Some(database) }).await;
@@ -194,7 +187,7 @@ async fn a_change_that_cannot_be_read_is_not_passed_over_for_longer_than_the_age
     .await;
     until("the dealer whose lot changed is refused", Duration::from_secs(10), async || {
         let answer = platform.ask("harbor", search()).send().await;
-        answer["error"]["message"].as_str().is_some_and(|text| text.starts_with("INTERNAL_ERROR"))
+        answer["error"].to_string().contains("INTERNAL_ERROR")
     })
     .await;
     assert_eq!(figures(&platform).lots_behind, 1);
@@ -235,8 +228,8 @@ async fn answers_say_their_version_of_the_lot_and_one_may_be_asked_for() {
     }
     let began = Instant::now();
     let (said, answer) = version(search(), Some("7")).await;
-    let text = answer["error"]["message"].as_str().unwrap_or_default();
-    assert!(text.starts_with("INTERNAL_ERROR") && said.is_none(), "{answer}");
+    let error = testkit::aap_error(&answer["error"]).expect("an AAP error");
+    assert_eq!((&error["code"], &error["retryable"], said), (&json!("INTERNAL_ERROR"), &json!(true), None));
     assert!(began.elapsed() < Duration::from_secs(4));
     assert_eq!(total(&platform, "harbor").await, 3, "others are answered as ever");
     platform.stop().await;

@@ -129,6 +129,7 @@ impl Lots {
             Ok::<_, LoadError>(Arc::new(View::new(self.loader.whole(tenant, units).await?)))
         };
         let view = self.views.try_get_with(tenant, load).await.map_err(|shared| (*shared).clone())?;
+        self.settle().await;
         // A change that was announced while the lot was being read, and before it was there to be refreshed.
         let known = self.directory.inventory_version(tenant);
         if view.current.snapshot.version() < known {
@@ -262,7 +263,14 @@ impl Lots {
                 std::future::ready(next.map_or(Op::Nop, |view| Op::Put(Arc::new(view))))
             })
             .await;
+        self.settle().await;
         done.into_entry().map(moka::Entry::into_value)
+    }
+
+    /// Lets the caches give up what is too much. They would do so by themselves, some time after the next questions.
+    async fn settle(&self) {
+        self.views.run_pending_tasks().await;
+        self.waiting.run_pending_tasks();
     }
 
     /// Lets go of former versions that no living cursor names, also of lots that do not change any more.
