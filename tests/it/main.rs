@@ -6,6 +6,7 @@ mod a2a_message;
 mod addresses;
 mod card;
 mod cards;
+mod consistency;
 mod crash;
 mod cursors;
 mod endurance;
