@@ -1,6 +1,7 @@
 //! What the engine takes, in process: building a lot, making the next version of it, the questions.
 //!
-//! `cargo run --release -p inventory --example measure [rows …]`
+//! `cargo run --release -p inventory --example measure [rows …] [applies]`; with the last word a profiler sees
+//! little else than the making of versions.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
@@ -185,18 +186,19 @@ fn questions(name: &str, snapshot: &Snapshot, asked: &[(Filters, Sort)], texts: 
 }
 
 fn main() {
+    let applies = std::env::args().any(|arg| arg == "applies");
     let rows: Vec<usize> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
     let rows = if rows.is_empty() { vec![300, 1_000, 10_000, 50_000] } else { rows };
     for rows in rows {
         let mut rng = StdRng::seed_from_u64(rows as u64);
         let mut lot: Vec<Listing> = (0..rows).map(|number| unit(&mut rng, number)).collect();
-        let gone: Vec<Removed> = (0..rows / 2)
+        let gone: Vec<Removed> = (0..rows / 8)
             .map(|number| unit(&mut rng, 2_000_000 + number))
             .map(|unit| Removed { vehicle_id: unit.vehicle_id, vin: unit.vin, stock: unit.stock })
             .collect();
         let copy = lot.clone();
         let begun = Instant::now();
-        let built = Snapshot::build(1, copy, gone);
+        let built = Snapshot::build(1, copy, gone.clone());
         println!("{rows} units: built in {:.2} ms", micros(begun.elapsed()) / 1e3);
         let index = built.weight() - built.documents();
         println!("  {} B/unit beside the documents: {:?}", index / rows, built.parts());
@@ -221,17 +223,20 @@ fn main() {
                 Filters { query: Some(query), ..Filters::default() }
             })
             .collect();
-        questions("built", &built, &asked, &texts);
+        if !applies {
+            questions("built", &built, &asked, &texts);
+        }
 
-        let steps = if rows > 20_000 { 60 } else { 300 };
+        let steps = if applies { 3_000_000 / rows as u64 } else { (3_000_000 / rows as u64).clamp(60, 300) };
         let mut number = 0;
         for (name, shifting) in [("same units", false), ("mixed", true)] {
             let mut current = built.apply(2, Delta::default());
-            let mut lot = lot.clone();
+            let (mut lot, mut gone) = (lot.clone(), gone.clone());
             let mut times = Vec::new();
             let mut beside = Vec::new();
             for step in 0..steps {
                 let delta = delta(&mut rng, &mut lot, &mut number, shifting);
+                gone.extend(delta.removed.iter().cloned());
                 let begun = Instant::now();
                 let next = current.apply(step + 3, delta);
                 times.push(begun.elapsed());
@@ -246,13 +251,16 @@ fn main() {
                 micros(most) / 1e3,
                 beside[beside.len() / 2]
             );
-            let fresh = Snapshot::build(9, lot.clone(), Vec::new());
+            let fresh = Snapshot::build(9, lot.clone(), gone.clone());
             println!(
                 "  after {steps}: {} B/unit beside the documents, built anew {}",
                 (current.weight() - current.documents()) / lot.len(),
                 (fresh.weight() - fresh.documents()) / lot.len()
             );
-            questions(name, &current, &asked, &texts);
+            if !applies {
+                questions(name, &current, &asked, &texts);
+                questions("anew", &fresh, &asked, &texts);
+            }
         }
         lot.clear();
     }

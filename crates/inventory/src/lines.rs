@@ -63,7 +63,12 @@ impl LinesBuilder {
 
     /// Makes them searchable. `grams`, a power of two, is how many hashed runs are told apart: more of them pass
     /// over more groups, and take more room.
-    pub(crate) fn build(mut self, grams: usize) -> Lines {
+    pub(crate) fn build(self, grams: usize) -> Lines {
+        self.build_from(GRAMS_FROM, grams)
+    }
+
+    /// The same, with the table of runs from so many lines on.
+    pub(crate) fn build_from(mut self, from: usize, grams: usize) -> Lines {
         self.starts.push(offset(self.bytes.len()));
         let mut alphabet = [0; 4];
         for byte in &self.bytes {
@@ -72,7 +77,7 @@ impl LinesBuilder {
             }
         }
         let mut lines = Lines { bytes: self.bytes.into(), starts: self.starts.into(), alphabet, grams: None };
-        if lines.len() >= GRAMS_FROM {
+        if lines.len() >= from {
             lines.grams = Some(Grams::build(&lines, grams));
         }
         lines

@@ -69,6 +69,18 @@ impl Pieces {
 
     /// Adds to `there` the rows of `here`, where they are now.
     pub(crate) fn push(&self, here: &[u64], there: &mut Bits) {
+        // Few rows are quicker to follow one by one than many runs.
+        if self.runs.len() > 16 && bitset::count(here) < self.runs.len() / 4 {
+            bitset::each(here, |from| {
+                let run = self.runs.partition_point(|run| run.from <= from).checked_sub(1);
+                if let Some(run) =
+                    run.and_then(|run| self.runs.get(run)).filter(|run| from - run.from < run.len)
+                {
+                    there.insert(run.to + (from - run.from));
+                }
+            });
+            return;
+        }
         for run in &self.runs {
             copy_bits(here, run.from as usize, there.words_mut(), run.to as usize, run.len as usize);
         }
@@ -77,6 +89,16 @@ impl Pieces {
     /// The rows, of `rows`, that are now in `there`.
     pub(crate) fn pull(&self, there: &[u64], rows: usize) -> Bits {
         let mut here = Bits::empty(rows);
+        if self.runs.len() > 16 && bitset::count(there) < self.runs.len() / 4 {
+            bitset::each(there, |to| {
+                let run = self.runs.partition_point(|run| run.to <= to).checked_sub(1);
+                if let Some(run) = run.and_then(|run| self.runs.get(run)).filter(|run| to - run.to < run.len)
+                {
+                    here.insert(run.from + (to - run.to));
+                }
+            });
+            return here;
+        }
         for run in &self.runs {
             copy_bits(there, run.to as usize, here.words_mut(), run.from as usize, run.len as usize);
         }
@@ -91,16 +113,34 @@ impl Pieces {
 
 /// Adds `len` bits of `from`, from the bit `start` on, to `to` from the bit `at` on.
 fn copy_bits(from: &[u64], mut start: usize, to: &mut [u64], mut at: usize, mut len: usize) {
-    while len > 0 {
-        let shift = at % WORD;
-        let count = len.min(WORD - shift);
+    let mut few = |start: usize, at: usize, count: usize| {
         let bits = bitset::peek(from, start) & (u64::MAX >> (WORD - count));
         if let Some(word) = to.get_mut(at / WORD) {
-            *word |= bits << shift;
+            *word |= bits << (at % WORD);
         }
-        start += count;
-        at += count;
-        len -= count;
+    };
+    let head = (WORD - at % WORD) % WORD;
+    if head > 0 {
+        let count = head.min(len);
+        few(start, at, count);
+        (start, at, len) = (start + count, at + count, len - count);
+    }
+    let (whole, rest) = (len / WORD, len % WORD);
+    if rest > 0 {
+        few(start + whole * WORD, at + whole * WORD, rest);
+    }
+    if whole > 0 {
+        let to = to.get_mut(at / WORD..at / WORD + whole).unwrap_or_default();
+        let from = from.get(start / WORD..).unwrap_or_default();
+        let shift = start % WORD;
+        if shift == 0 {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+        } else {
+            let later = from.get(1..).unwrap_or_default();
+            for ((to, first), second) in to.iter_mut().zip(from).zip(later) {
+                *to |= first >> shift | second << (WORD - shift);
+            }
+        }
     }
 }
 
@@ -189,6 +229,7 @@ mod tests {
                 3 | 64 | 65 | 127 => NONE,
                 0..100 => row + 7,
                 100..300 => row + 70,
+                _ if row % 9 == 0 => NONE,
                 _ => row + 71,
             })
             .collect();
@@ -205,6 +246,20 @@ mod tests {
             .filter(|row| *row != NONE)
             .collect();
         assert_eq!(rows, expected);
+        for few in [0, 6, 64, 99, 498] {
+            let mut one = Bits::empty(500);
+            one.insert(few);
+            let mut now = Bits::empty(600);
+            pieces.push(one.words(), &mut now);
+            assert_eq!(
+                (now.count(), pieces.to(few).map(|to| now.has(to))),
+                match pieces.to(few) {
+                    Some(_) => (1, Some(true)),
+                    None => (0, None),
+                }
+            );
+            assert_eq!(pieces.pull(now.words(), 500).has(few), pieces.to(few).is_some());
+        }
         let back = pieces.pull(there.words(), 500);
         for row in 0..500 {
             assert_eq!(back.has(row), row % 3 == 0 && table[row as usize] != NONE);

@@ -10,7 +10,7 @@ use contract::Listing;
 use contract::text::fold;
 use memchr::memmem::Finder;
 
-use crate::bitset::Bits;
+use crate::bitset::{Bits, WORD};
 use crate::dictionary::NONE;
 use crate::lines::{Lines, LinesBuilder};
 use crate::sets::{Pairs, Sets, SetsBuilder};
@@ -20,7 +20,7 @@ use crate::text::Patience;
 use crate::words::{self, Vocabulary};
 
 /// A version may have one row in so many outside its first layer, or there for nothing.
-const SPARE: usize = 16;
+const SPARE: usize = 32;
 /// And that many more, so that small lots are not merged each time.
 const SPARE_ROWS: usize = 8;
 
@@ -42,6 +42,8 @@ struct Placed {
     pieces: Arc<Pieces>,
     /// Its rows are just those of the version.
     still: bool,
+    /// Its rows that are still there.
+    live: Arc<Bits>,
 }
 
 /// The texts of a version.
@@ -58,7 +60,7 @@ impl Pairs for Multi {
 }
 
 impl Layer {
-    fn read<'l>(units: impl Iterator<Item = &'l Listing> + Clone) -> Layer {
+    fn read<'l>(units: impl Iterator<Item = &'l Listing> + Clone, beside: bool) -> Layer {
         let found = words::read(units.clone());
         let mut words = LinesBuilder::default();
         found.texts.iter().for_each(|text| words.push([&**text]));
@@ -70,11 +72,11 @@ impl Layer {
         }
         let rows = names.len();
         let sets = Sets::build(rows, words.len(), 0, &found);
-        Layer { rows, words: searchable_words(words), sets, names: searchable_names(names) }
+        Layer { rows, words: searchable_words(words, beside), sets, names: searchable_names(names) }
     }
 
     /// One layer of the rows that are still there, in the order of where they are among `rows` rows.
-    fn merge(parts: &[Placed], rows: usize) -> Placed {
+    fn merge(parts: &[Placed], rows: usize, beside: bool) -> Placed {
         // Where each row of the version comes from.
         let mut origins = vec![(NONE, NONE); rows];
         for (number, part) in (0_u32..).zip(parts) {
@@ -139,7 +141,7 @@ impl Layer {
         }
         let layer = Layer {
             rows: merged.len(),
-            words: searchable_words(words),
+            words: searchable_words(words, beside),
             sets: sets.finish(),
             names: searchable_names(names),
         };
@@ -151,8 +153,9 @@ impl Layer {
     }
 }
 
-fn searchable_words(words: LinesBuilder) -> Lines {
-    words.build(2048)
+/// Words of a few units beside a large layer are read in addition, so more is done for not reading them.
+fn searchable_words(words: LinesBuilder, beside: bool) -> Lines {
+    if beside { words.build_from(256, 1024) } else { words.build(2048) }
 }
 
 /// A group of VINs has many more different runs than one of words.
@@ -162,8 +165,13 @@ fn searchable_names(names: LinesBuilder) -> Lines {
 
 impl Placed {
     fn new(layer: Layer, pieces: Pieces, rows: usize) -> Placed {
+        Placed::at(Arc::new(layer), pieces, rows)
+    }
+
+    fn at(layer: Arc<Layer>, pieces: Pieces, rows: usize) -> Placed {
         let still = pieces.is_still(layer.rows, rows);
-        Placed { layer: Arc::new(layer), pieces: Arc::new(pieces), still }
+        let live = if still { Bits::empty(0) } else { pieces.pull(Bits::full(rows).words(), layer.rows) };
+        Placed { layer, pieces: Arc::new(pieces), still, live: Arc::new(live) }
     }
 
     /// Adds to `found` the rows of `wanted` in which the text occurs, and perhaps others that have it.
@@ -173,12 +181,17 @@ impl Placed {
         }
         let mut missing = wanted.clone();
         missing.and_not(found.words());
-        let missing = self.pieces.pull(missing.words(), self.layer.rows);
-        if missing.words().iter().all(|word| *word == 0) {
-            return;
-        }
         let mut here = Bits::empty(self.layer.rows);
-        self.layer.search(finder, &missing, &mut here);
+        // Asking for more than is wanted is no mistake, and mostly nearly everything is.
+        if missing.count() > missing.words().len() * WORD / 4 {
+            self.layer.search(finder, &self.live, &mut here);
+        } else {
+            let missing = self.pieces.pull(missing.words(), self.layer.rows);
+            if missing.words().iter().all(|word| *word == 0) {
+                return;
+            }
+            self.layer.search(finder, &missing, &mut here);
+        }
         self.pieces.push(here.words(), found);
     }
 }
@@ -217,7 +230,7 @@ impl Layer {
 impl Texts {
     /// The texts of a whole lot.
     pub(crate) fn read(units: &[Listing]) -> Texts {
-        let layer = Layer::read(units.iter());
+        let layer = Layer::read(units.iter(), false);
         let rows = layer.rows;
         Texts { rows, layers: Box::new([Placed::new(layer, Pieces::still(rows), rows)]) }
     }
@@ -228,21 +241,25 @@ impl Texts {
         let mut layers: Vec<Placed> = Vec::with_capacity(self.layers.len() + 1);
         for placed in &self.layers {
             let pieces = placed.pieces.then(kept);
-            let pieces = if pieces == *placed.pieces { Arc::clone(&placed.pieces) } else { Arc::new(pieces) };
-            if !pieces.runs().is_empty() {
-                let still = pieces.is_still(placed.layer.rows, rows);
-                layers.push(Placed { layer: Arc::clone(&placed.layer), pieces, still });
+            if pieces == *placed.pieces && rows == self.rows {
+                layers.push(placed.clone());
+            } else if !pieces.runs().is_empty() {
+                layers.push(Placed::at(Arc::clone(&placed.layer), pieces, rows));
             }
         }
         if !fresh.is_empty() {
             let at: Vec<u32> = fresh.iter().map(|(row, _)| *row).collect();
-            layers.push(Placed::new(Layer::read(fresh.iter().map(|(_, unit)| *unit)), Pieces::of(&at), rows));
+            layers.push(Placed::new(
+                Layer::read(fresh.iter().map(|(_, unit)| *unit), true),
+                Pieces::of(&at),
+                rows,
+            ));
         }
         // Layers of like size become one, so that there are few of them and none is read often.
         while let [_, .., larger, last] = layers.as_slice()
-            && last.layer.rows * 2 >= larger.layer.rows
+            && last.layer.rows * 8 >= larger.layer.rows
         {
-            let merged = Layer::merge(layers.get(layers.len() - 2..).unwrap_or_default(), rows);
+            let merged = Layer::merge(layers.get(layers.len() - 2..).unwrap_or_default(), rows, true);
             layers.truncate(layers.len() - 2);
             layers.push(merged);
         }
@@ -251,7 +268,7 @@ impl Texts {
         // Rows that are there for nothing, and rows outside the first layer.
         let spare = (held - rows.min(held)) + (held - first);
         if spare > rows / SPARE + SPARE_ROWS || layers.is_empty() {
-            layers = vec![Layer::merge(&layers, rows)];
+            layers = vec![Layer::merge(&layers, rows, false)];
         }
         Texts { rows, layers: layers.into() }
     }
@@ -268,7 +285,8 @@ impl Texts {
         let layer = |placed: &Placed| {
             let shared = others().any(|other| Arc::ptr_eq(&other.layer, &placed.layer));
             let same = others().any(|other| Arc::ptr_eq(&other.pieces, &placed.pieces));
-            (if shared { 0 } else { placed.layer.weight() }) + (if same { 0 } else { placed.pieces.weight() })
+            let place = placed.pieces.weight() + placed.live.weight();
+            (if shared { 0 } else { placed.layer.weight() }) + (if same { 0 } else { place })
         };
         self.layers.iter().map(|placed| size_of::<Placed>() + layer(placed)).sum()
     }

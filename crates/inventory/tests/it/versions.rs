@@ -282,3 +282,153 @@ fn larger_lots_agree_after_every_delta() {
         chain(2_000 + seed, 16, 3_000, 12);
     }
 }
+
+/// A day of changes: what is of no use any more does not stay.
+#[test]
+fn a_long_chain_weighs_what_a_lot_built_at_once_weighs() {
+    for (seed, numbers, steps) in [(7, 300, 1200), (8, 2_600, 120)] {
+        let mut rng = lots::rng(seed);
+        let taste = Taste { filled: 0.95, prices: 100_000 };
+        let mut yard = Yard::default();
+        let units = (0..numbers).map(|number| lots::unit(&mut rng, number, &taste));
+        yard.lot.extend(units.map(|unit| (unit.vehicle_id.clone(), unit)));
+        let mut current = yard.built(0);
+        for step in 1..=steps {
+            let units = yard.units();
+            let mut delta = Delta::default();
+            for n in 0..rng.random_range(1..20) {
+                let mut unit = units.choose(&mut rng).unwrap().clone();
+                unit.price = Some(rng.random_range(1_000..90_000));
+                if n == 0 {
+                    // Words, colors and features that nobody has had and that soon nobody has.
+                    unit.description = Some(format!("word{step} other{step} {}", "more ".repeat(9)));
+                    unit.exterior_color = Some(format!("Color {step}"));
+                    unit.features.push(format!("Feature {step}"));
+                    unit.trim = Some(format!("Trim {}", "x".repeat(step as usize % 50)));
+                }
+                delta.changed.push(unit);
+            }
+            if step % 3 == 0 {
+                let gone = units.choose(&mut rng).unwrap();
+                delta.changed.retain(|unit| unit.vehicle_id != gone.vehicle_id);
+                delta.removed.push(leaving(gone));
+                let mut unit = lots::unit(&mut rng, numbers + step as usize, &taste);
+                unit.vehicle_id = format!("new {step}");
+                delta.changed.push(unit);
+            }
+            // A removed unit is forgotten after a while.
+            if yard.removed.len() > 60 {
+                delta.dropped.extend(yard.removed.iter().take(2).map(|unit| unit.vehicle_id.clone()));
+            }
+            yard = yard.after(&delta);
+            current = current.apply(step, delta);
+        }
+        let built = yard.built(steps);
+        let index = |snapshot: &Snapshot| snapshot.weight() - snapshot.documents();
+        assert_eq!(current.documents(), built.documents());
+        assert!(
+            index(&current) * 100 <= index(&built) * 112 && current.weight() * 100 <= built.weight() * 110,
+            "{} and {}: {:?} and {:?}",
+            current.weight(),
+            built.weight(),
+            current.parts(),
+            built.parts()
+        );
+        agree(&mut rng, &current, &built, &yard, &yard.units(), 40);
+    }
+}
+
+#[test]
+fn a_version_beside_another_costs_what_it_does_not_share() {
+    let mut rng = lots::rng(11);
+    let taste = Taste { filled: 1.0, prices: 100_000 };
+    let units: Vec<Listing> = (0..2_000)
+        .map(|number| {
+            let mut unit = lots::unit(&mut rng, number, &taste);
+            unit.listing = format!("{{\"vehicle_id\":\"{}\",\"pad\":\"{}\"}}", number, "p".repeat(900));
+            unit
+        })
+        .collect();
+    let first = Snapshot::build(1, units.clone(), Vec::new());
+    let weight = first.weight();
+    assert_eq!(first.weight(), first.parts().iter().map(|part| part.1).sum::<usize>());
+    let itself = first.weight_beside(&first);
+    assert!(itself < 2_000, "{itself}");
+
+    // Nothing happened: all is shared.
+    let same = first.apply(2, Delta::default());
+    assert!(same.weight_beside(&first) < 8_000, "{}", same.weight_beside(&first));
+    assert_eq!(same.weight(), weight);
+
+    // A price: one document, the column, a chunk of units.
+    let mut unit = units[700].clone();
+    unit.price = Some(1);
+    unit.listing.push(' ');
+    let priced = first.apply(3, Delta { changed: vec![unit], ..Delta::default() });
+    let cost = first.weight_beside(&priced);
+    assert!(cost > 900 && cost < 40_000, "{cost}");
+    assert_eq!(first.weight(), weight);
+
+    // A unit less: rows move, so most of the index is written anew, but no document, and no word.
+    let fewer = first.apply(4, Delta { dropped: vec![units[5].vehicle_id.clone()], ..Delta::default() });
+    let cost = first.weight_beside(&fewer);
+    let index = weight - first.documents();
+    assert!(cost < index * 7 / 10, "{cost} of {index}");
+    // Each way: what one has alone and what both have is what it weighs.
+    assert!(fewer.weight_beside(&first) < index * 7 / 10);
+
+    // Strangers share nothing.
+    let stranger = Snapshot::build(1, units, Vec::new());
+    assert_eq!(first.weight_beside(&stranger), weight);
+}
+
+#[test]
+fn what_a_delta_says_twice() {
+    let mut rng = lots::rng(3);
+    let taste = Taste { filled: 1.0, prices: 50 };
+    let mut unit = lots::unit(&mut rng, 1, &taste);
+    (unit.vehicle_id, unit.vin, unit.stock) = ("a".into(), Some("VIN-A".into()), Some("S1".into()));
+    let with_make = |make: &str| {
+        let mut unit = unit.clone();
+        unit.make = Some(make.into());
+        unit
+    };
+    let makes = |snapshot: &Snapshot, make: &str| {
+        let filters = Filters { make: vec![make.into()], ..Filters::default() };
+        search(snapshot, &filters, Sort::DEFAULT, Start::Beginning, 9).unwrap().total
+    };
+    let empty = Snapshot::build(1, Vec::new(), Vec::new());
+    // Of two with one id the later counts; changed wins over removed and dropped.
+    let first = empty.apply(
+        2,
+        Delta {
+            changed: vec![with_make("Early"), with_make("Late")],
+            removed: vec![leaving(&unit)],
+            dropped: vec!["a".into(), "unknown".into()],
+        },
+    );
+    assert_eq!((first.len(), makes(&first, "early"), makes(&first, "late")), (1, 0, 1));
+    assert!(matches!(find(&first, None, Some("a"), None), Found::Live { .. }));
+    // Removed wins over dropped, and is answered by all its identifiers.
+    let second = first
+        .apply(3, Delta { removed: vec![leaving(&unit)], dropped: vec!["a".into()], ..Delta::default() });
+    assert!(second.is_empty());
+    for (vin, id, stock) in [(Some("VIN-A"), None, None), (None, Some("a"), None), (None, None, Some("S1"))] {
+        assert_eq!(find(&second, vin, id, stock), Found::Removed);
+        assert!(matches!(find(&first, vin, id, stock), Found::Live { .. }));
+        assert_eq!(find(&empty, vin, id, stock), Found::Nothing);
+    }
+    // Back under other numbers: the old ones lead nowhere.
+    let mut back = unit.clone();
+    (back.vin, back.stock) = (None, Some("S2".into()));
+    let third = second.apply(4, Delta { changed: vec![back], ..Delta::default() });
+    assert_eq!(find(&third, Some("VIN-A"), None, None), Found::Nothing);
+    assert_eq!(find(&third, None, None, Some("S1")), Found::Nothing);
+    assert!(matches!(find(&third, None, None, Some("S2")), Found::Live { .. }));
+    // Dropped leaves no trace; so does dropping a removed one.
+    let fourth = third.apply(5, Delta { dropped: vec!["a".into()], ..Delta::default() });
+    assert_eq!((fourth.len(), find(&fourth, None, Some("a"), None)), (0, Found::Nothing));
+    let fifth = second.apply(5, Delta { dropped: vec!["a".into()], ..Delta::default() });
+    assert_eq!(find(&fifth, Some("VIN-A"), None, None), Found::Nothing);
+    assert_eq!(fifth.version(), 5);
+}
