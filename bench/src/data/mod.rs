@@ -13,7 +13,7 @@ pub(crate) use request::{Asked, HOST, facets, get, post, search, vehicle};
 pub(crate) use unit::Unit;
 
 /// Raised when the data changes, so that a database of an earlier run is made anew.
-pub(crate) const EDITION: u32 = 1;
+pub(crate) const EDITION: u32 = 2;
 
 /// A dealer's lot.
 #[derive(Debug, Clone, PartialEq, Eq)]

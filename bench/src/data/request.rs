@@ -74,32 +74,42 @@ fn sort(dice: &mut Dice) -> Value {
 fn filters(lot: &Lot, dice: &mut Dice) -> Map<String, Value> {
     let unit = lot.unit(dice.below(lot.units));
     let mut filters = Map::new();
-    let mut set = |key: &str, value: Value| filters.insert(key.to_owned(), value).is_none();
-    // The first says which car, the others narrow it down.
-    match dice.below(10) {
-        0 => set("model", json!([unit.model])),
-        1 | 2 => set("make", json!([unit.make])),
-        3..7 => {
-            let other = dice.pick(&MAKES);
-            let makes: Vec<&str> = if other == unit.make { vec![other] } else { vec![unit.make, other] };
-            set("make", json!(makes))
+    // Most requests say which car; the rest narrows it down.
+    let first = match dice.below(20) {
+        0 => Some(("model", json!([unit.model]))),
+        1 | 2 => Some(("make", json!([unit.make]))),
+        3..12 => {
+            let mut makes = vec![unit.make];
+            while makes.len() < 3 {
+                let other = dice.pick(&MAKES);
+                if !makes.contains(&other) {
+                    makes.push(other);
+                }
+            }
+            Some(("make", json!(makes)))
         }
-        _ => set("body", json!([unit.body])),
+        12..16 => Some(("body", json!([unit.body]))),
+        _ => None,
     };
-    let mut missing = 2;
-    while missing > 0 {
-        let is_new = match dice.below(10) {
-            0 => set("condition", json!([unit.condition])),
-            1 => set("fuel", json!([unit.fuel])),
-            2 => set("driveline", json!([unit.driveline])),
-            3 => set("year_min", json!(unit.year.min(2026))),
-            4 | 5 => set("price_max", json!(unit.price.unwrap_or(40_000).div_ceil(5_000) * 5_000)),
-            6 => set("mileage_max", json!(unit.mileage.div_ceil(10_000) * 10_000)),
-            7 => set("features", json!([unit.features.first().copied().unwrap_or(dice.pick(&FEATURES))])),
-            8 => set("trim", json!([unit.trim, "Premium"])),
-            _ => set("exterior_color", json!([unit.exterior, "Jet Black", "Pearl White"])),
+    filters.extend(first.map(|(name, value)| (name.to_owned(), value)));
+    while filters.len() < 3 {
+        let feature = unit.features.first().copied().unwrap_or(dice.pick(&FEATURES));
+        let price = unit.price.unwrap_or(40_000).div_ceil(10_000) * 10_000;
+        let (name, value) = match dice.below(10) {
+            0 => ("condition", json!([unit.condition])),
+            1 => ("fuel", json!([unit.fuel])),
+            2 => ("driveline", json!([unit.driveline])),
+            3 => ("year_min", json!(unit.year.min(2026))),
+            4 | 5 => ("price_max", json!(price)),
+            6 => ("mileage_max", json!(unit.mileage.div_ceil(25_000) * 25_000)),
+            7 => ("features", json!([feature])),
+            8 => ("trim", json!([unit.trim, "Premium", "Limited", "Sport"])),
+            _ => (
+                "exterior_color",
+                json!([unit.exterior, "Jet Black", "Pearl White", "Storm Gray", "Deep Blue"]),
+            ),
         };
-        missing -= u32::from(is_new);
+        filters.insert(name.to_owned(), value);
     }
     filters
 }

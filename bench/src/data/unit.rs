@@ -126,7 +126,7 @@ impl Unit {
 
     /// The vehicle as a dealer publishes it.
     pub(crate) fn vehicle(&self, dealer: &str) -> Map<String, Value> {
-        let photos = (1..=2).map(|n| format!("https://photos.example/{dealer}/{}-{n}.jpg", self.id));
+        let photos = (1..=3).map(|n| format!("https://photos.example/{dealer}/{}-{n}.jpg", self.id));
         let photos: Vec<String> = photos.collect();
         let vehicle = json!({
             "vehicle_id": self.id, "vin": self.vin, "stock": self.stock, "dealer_id": dealer,
@@ -134,6 +134,7 @@ impl Unit {
             "trim": self.trim, "condition": self.condition, "status": self.status, "body": self.body,
             "fuel": self.fuel, "driveline": self.driveline, "transmission": self.transmission,
             "engine": self.engine, "exterior_color": self.exterior, "interior_color": self.interior,
+            "city_mpg": 18 + self.year % 17, "highway_mpg": 26 + self.year % 17,
             "msrp": self.msrp, "mileage": self.mileage, "features": self.features, "photos": photos,
             "vdp_url": format!("https://{dealer}.example/inventory/{}/{}", self.condition, self.stock),
             "description": self.description, "inventory_date": self.updated_at.date_naive().to_string(),
