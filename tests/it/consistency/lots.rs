@@ -1,6 +1,7 @@
 //! Lots that follow from their version number: any answer shows from which version it is, all of it.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
 
@@ -15,13 +16,56 @@ fn unit(salt: u64, number: u64, version: u64) -> Option<Value> {
         return None;
     }
     let steps = (version + 3 * number + salt) / 5;
-    let color = COLORS[usize::try_from((version + number) / 9 % 5).unwrap()];
-    Some(json!({
-        "vehicle_id": format!("u{number:02}"), "stock": format!("S-{number}"), "status": "available",
+    let slowly = (version + number) / 9;
+    let color = COLORS[usize::try_from(slowly % 5).unwrap()];
+    let mut unit = json!({
+        "vehicle_id": id(number), "stock": format!("S-{number}"), "status": "available",
         "condition": "used", "year": 2015 + number % 10, "make": make(number), "model": format!("M{}", number % 9),
         // Many units have the same price, and every version moves a fifth of them.
         "price": 10_000 + steps % 37 * 500, "exterior_color": color, "updated_at": "2026-11-01T08:00:00Z",
-    }))
+    });
+    if number.is_multiple_of(3) {
+        // Only the detail document shows it, so there is one of its own.
+        unit["description"] = json!(format!("Looked at {slowly} times"));
+        unit["stock"] = json!(format!("S-{number}-{}", slowly % 4));
+    }
+    Some(unit)
+}
+
+fn id(number: u64) -> String {
+    format!("u{number:02}")
+}
+
+/// Any unit's number.
+pub(super) fn any_number() -> u64 {
+    rand::random_range(0..UNITS)
+}
+
+/// A request for a unit, which is on offer or not.
+pub(super) fn one(number: u64) -> Value {
+    json!({"type": "inventory.vehicle.request", "vehicle_id": id(number)})
+}
+
+/// The document of a unit is that of `version`.
+#[track_caller]
+pub(super) fn check_one(salt: u64, version: u64, number: u64, document: &Value) {
+    let mut document = document.clone();
+    document.as_object_mut().expect("a vehicle").remove("dealer_id");
+    assert_eq!(Some(document), unit(salt, number, version), "version {version}");
+}
+
+/// That a unit is refused with this code is right for one of the versions.
+#[track_caller]
+pub(super) fn check_refused(salt: u64, versions: RangeInclusive<u64>, number: u64, code: &str) {
+    let mut known = (1..*versions.start()).any(|version| unit(salt, number, version).is_some());
+    for version in versions.clone() {
+        let offered = unit(salt, number, version).is_some();
+        known |= offered;
+        if !offered && code == if known { "VEHICLE_UNAVAILABLE" } else { "VEHICLE_NOT_FOUND" } {
+            return;
+        }
+    }
+    panic!("{code} for {} of {versions:?}", id(number));
 }
 
 fn make(number: u64) -> &'static str {
@@ -41,7 +85,7 @@ pub(super) fn step(salt: u64, version: u64) -> (Vec<Map<String, Value>>, Vec<Str
             (old, Some(Value::Object(new))) if old.as_ref().and_then(Value::as_object) != Some(&new) => {
                 changed.push(new);
             }
-            (Some(_), None) => gone.push(format!("u{number:02}")),
+            (Some(_), None) => gone.push(id(number)),
             _ => {}
         }
     }

@@ -8,5 +8,6 @@ mod away;
 mod lots;
 mod own_write;
 mod rush;
+mod stage;
 mod walks;
 mod writing;

@@ -126,12 +126,13 @@ async fn silently(
             .await?;
         sqlx::query(
             "insert into vehicles (tenant_id, row_version, render_version, vehicle_id, stock, status, condition,
-                 vehicle_type, year, make, model, price_usd, exterior_color, updated_at, content_hash, listing, detail)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+                 vehicle_type, year, make, model, price_usd, exterior_color, updated_at, content_hash, listing, detail,
+                 description)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
              on conflict (tenant_id, vehicle_id) do update set
-                 row_version = excluded.row_version, price_usd = excluded.price_usd,
+                 row_version = excluded.row_version, price_usd = excluded.price_usd, stock = excluded.stock,
                  exterior_color = excluded.exterior_color, content_hash = excluded.content_hash,
-                 listing = excluded.listing, detail = excluded.detail",
+                 listing = excluded.listing, detail = excluded.detail, description = excluded.description",
         )
         .bind(id.0)
         .bind(version)
@@ -150,6 +151,7 @@ async fn silently(
         .bind(&unit.content_hash[..])
         .bind(&unit.listing)
         .bind(&unit.detail)
+        .bind(&unit.description)
         .execute(&mut *tx)
         .await?;
     }
