@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use sqlx::Connection;
 use store::Store;
-use testkit::{Options, Platform};
+use testkit::{Options, Platform, cluster};
 use tokio::task::JoinSet;
 
 use super::asking::Client;
@@ -131,6 +132,54 @@ async fn a_version_that_never_was_is_refused_soon_and_hurts_nobody() {
         let error = asking.error().await;
         assert_eq!(error["code"], -32600, "{wrong:?}: {error}");
     }
+    first.stop().await;
+    second.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_version_that_cannot_be_read_in_time_is_refused_and_hurts_nobody() {
+    let (first, second, dealer) = two_nodes().await;
+    let mut writer = Writer::new(&first.database).await;
+    let client = Client::new();
+    client.first_page(&second.origin, &dealer, &ALL, None).await.expect("it is there");
+    let version = dealer.write(&mut writer, false).await;
+    // Nobody can read any vehicle for as long as this is open.
+    let mut admin = cluster().superuser(&first.database).await;
+    let mut lock = admin.begin().await.unwrap();
+    sqlx::raw_sql("lock table vehicles in access exclusive mode").execute(&mut *lock).await.unwrap();
+    let mut asking = JoinSet::new();
+    for _ in 0..4 {
+        let (client, origin, slug) = (client.clone(), second.origin.clone(), dealer.slug.clone());
+        asking.spawn(async move {
+            let began = Instant::now();
+            let outcome = client.ask(&origin, &slug, ALL.search(None), Some(version)).await;
+            assert_eq!(outcome.retryable(), "INTERNAL_ERROR");
+            began.elapsed()
+        });
+    }
+    let mut times = Vec::new();
+    let mut waited = Vec::new();
+    while !asking.is_empty() {
+        let began = Instant::now();
+        let (seen, _, _) = client.first_page(&second.origin, &dealer, &ALL, None).await.expect("it is there");
+        assert_eq!(seen, 1, "what is held is answered");
+        times.push(began.elapsed());
+        while let Some(done) = asking.try_join_next() {
+            waited.push(done.unwrap());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    times.sort();
+    println!("refused after {waited:?}; others were answered within {:?}", times[times.len() - 1]);
+    let limit = Duration::from_millis(1_500)..Duration::from_secs(4);
+    assert!(waited.iter().all(|time| limit.contains(time)), "{waited:?}");
+    assert!(times[times.len() / 2] < Duration::from_millis(500), "{times:?}");
+    lock.rollback().await.unwrap();
+    let began = Instant::now();
+    let (seen, _, _) =
+        client.first_page(&second.origin, &dealer, &ALL, Some(version)).await.expect("it is there");
+    assert_eq!(seen, version);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     first.stop().await;
     second.stop().await;
 }
