@@ -43,6 +43,14 @@ fn count(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
+/// Whom a request was sent to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) id: TenantId,
+    pub(crate) state: TenantState,
+    pub(crate) revision: i64,
+}
+
 /// All dealers, by every name they are reached by.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
@@ -57,13 +65,15 @@ struct Maps {
 }
 
 impl Directory {
-    pub(crate) fn find(&self, place: Place<'_>) -> Option<Entry> {
+    /// The dealer at a place. Asked for by every request, hence no copy of all its names.
+    pub(crate) fn find(&self, place: Place<'_>) -> Option<Found> {
         let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
         let id = match place {
             Place::Slug(slug) => maps.by_slug.get(slug),
             Place::Domain(domain) => maps.by_domain.get(domain),
         }?;
-        maps.by_id.get(id).cloned()
+        let entry = maps.by_id.get(id)?;
+        Some(Found { id: entry.id, state: entry.state, revision: entry.revision })
     }
 
     /// Whether an active dealer is reached at a domain. That of any other must look like one nobody ever had.

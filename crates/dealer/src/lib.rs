@@ -25,7 +25,7 @@ use moka::future::Cache;
 use serde_json::Value;
 use store::{Store, TenantId, TenantState};
 
-use crate::directory::{Directory, Entry};
+use crate::directory::{Directory, Found};
 use crate::follow::FollowError;
 use crate::lot::{LoadError, Lots, View};
 use crate::quota::Quota;
@@ -448,12 +448,14 @@ pub struct Figures {
 }
 
 impl Inner {
-    async fn tenant(&self, entry: &Entry) -> Result<Arc<Tenant>, ResolveError> {
+    async fn tenant(&self, entry: &Found) -> Result<Arc<Tenant>, ResolveError> {
         let key = (entry.id, entry.revision);
         if let Some(tenant) = self.tenants.get(&key).await {
             return Ok(tenant);
         }
-        self.tenants.try_get_with(key, self.load_tenant(entry.id)).await.map_err(ResolveError::Unreadable)
+        // In a box: what every request carries along must stay small, and reading a dealer is large.
+        let load = self.tenants.try_get_with(key, self.load_tenant(entry.id));
+        Box::pin(load).await.map_err(ResolveError::Unreadable)
     }
 
     #[tracing::instrument(name = "tenant.load", skip_all)]
@@ -479,7 +481,7 @@ impl Inner {
         let view = self.lots.view(id).await.map_err(Fault::internal)?;
         let view = match call.min_version {
             Some(version) if version > view.current.snapshot.version() => {
-                let newer = self.lots.at_least(id, view, version);
+                let newer = Box::pin(self.lots.at_least(id, view, version));
                 let Ok(newer) = tokio::time::timeout(OWN_WRITE, newer).await else {
                     return Err(Fault::internal("the wanted version of the lot was not read in time"));
                 };

@@ -106,7 +106,8 @@ impl Lots {
     pub(crate) async fn view(&self, tenant: TenantId) -> Result<Arc<View>, LoadError> {
         let view = match self.views.get(&tenant).await {
             Some(view) => view,
-            None => self.view_elsewhere(tenant).await?,
+            // In a box: what every question carries along must stay small, and reading a lot is large.
+            None => Box::pin(self.view_elsewhere(tenant)).await?,
         };
         view.lasting.asked.fetch_add(1, Ordering::Relaxed);
         Ok(view)
@@ -162,9 +163,18 @@ impl Lots {
         view: &Arc<View>,
         version: u64,
     ) -> Result<Option<Arc<Held>>, LoadError> {
-        if let Some(held) = view.at(version) {
-            return Ok(Some(Arc::clone(held)));
+        match view.at(version) {
+            Some(held) => Ok(Some(Arc::clone(held))),
+            None => Box::pin(self.version_elsewhere(tenant, view, version)).await,
         }
+    }
+
+    async fn version_elsewhere(
+        &self,
+        tenant: TenantId,
+        view: &Arc<View>,
+        version: u64,
+    ) -> Result<Option<Arc<Held>>, LoadError> {
         let view = match self.at_least(tenant, Arc::clone(view), version).await {
             Ok(view) => view,
             // The database was put back to an earlier state.
