@@ -1,16 +1,17 @@
 //! Placing a request: which dealer, which contract, which interface. Done once; nothing below looks it up again.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use actix_web::web::{self, Payload};
-use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse};
 use contract::ContractVersion;
 use dealer::{Dealer, OwnHost, Place, ResolveError, Tenant};
 
 use crate::interfaces::{self, Visit};
-use crate::observe::Note;
-use crate::{ApiState, answer, ops, pages, photos};
+use crate::observe::{self, Note};
+use crate::{ApiState, answer, cors, ops, pages, photos};
 
 /// Who is addressed.
 #[derive(Clone)]
@@ -29,6 +30,9 @@ pub(crate) async fn serve(
 ) -> HttpResponse {
     let state = state.get_ref();
     let path = request.path();
+    if let Some(answered) = cors::preflight(&request) {
+        return answered;
+    }
     let Some(dealer) = state.dealer() else {
         return ops::serve(&request, state, path).await.unwrap_or_else(|| answer::unavailable(&request));
     };
@@ -71,7 +75,10 @@ async fn at_platform(
     match (segments.next(), segments.next(), segments.next()) {
         (Some(""), None, None) => pages::platform(request, dealer).await,
         (Some(contract), Some("a2a"), None) => match built(contract) {
-            Some(contract) => interfaces::a2a::serve_shared(request, payload, dealer, contract).await,
+            // In a box, as those of a dealer's own address are: else every request would carry its room along.
+            Some(contract) => {
+                Box::pin(interfaces::a2a::serve_shared(request, payload, dealer, contract)).await
+            }
             None => answer::not_found(request),
         },
         _ => answer::not_found(request),
@@ -107,7 +114,7 @@ async fn at_dealer(
     let (Some(interface), true) = (interface, tenant.contracts.contains(&contract)) else {
         return answer::not_found(request);
     };
-    request.extensions_mut().insert(Note { interface: interface.name, ..Note::default() });
+    observe::note(request, Note { interface: interface.name, ..Note::default() });
     let visit = Visit { request, dealer, target: Target { tenant, contract } };
     (interface.serve)(visit, payload).await
 }
@@ -129,12 +136,17 @@ fn built(name: &str) -> Option<ContractVersion> {
 }
 
 /// A host as it is compared: no port, no trailing dot, lower case.
-fn host_name(host: &str) -> String {
+fn host_name(host: &str) -> Cow<'_, str> {
     let name = match host.strip_prefix('[') {
         Some(_) => host.rsplit_once("]:").map_or(host, |(name, _)| name),
         None => host.split(':').next().unwrap_or(host),
     };
-    name.trim_end_matches('.').to_ascii_lowercase()
+    let name = name.trim_end_matches('.');
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 #[cfg(test)]

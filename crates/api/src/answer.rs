@@ -2,17 +2,14 @@
 
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
-use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-/// The id under which everything about a request is logged; `x-request-id` of its answer.
-#[derive(Debug, Clone)]
-pub(crate) struct RequestId(pub(crate) String);
+use crate::observe;
 
-pub(crate) fn request_id(request: &HttpRequest) -> String {
-    request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default()
-}
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// A problem document (RFC 9457). `detail` never says more than the caller may know.
 pub(crate) fn problem(request: &HttpRequest, status: StatusCode, detail: &str) -> HttpResponse {
@@ -21,11 +18,11 @@ pub(crate) fn problem(request: &HttpRequest, status: StatusCode, detail: &str) -
         "title": status.canonical_reason().unwrap_or("Error"),
         "status": status.as_u16(),
         "detail": detail,
-        "request_id": request_id(request),
+        "request_id": observe::request_id(request),
     });
     HttpResponse::build(status)
         .content_type("application/problem+json")
-        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header((header::CACHE_CONTROL, NO_STORE))
         .body(body.to_string())
 }
 
@@ -51,11 +48,15 @@ pub(crate) fn wrong_method(request: &HttpRequest, allowed: &'static str) -> Http
     answer
 }
 
+/// An entity tag without the mark of weakness.
+fn opaque(tag: &str) -> &str {
+    tag.trim().trim_start_matches("W/")
+}
+
 /// Whether the client's copy is still good: `If-None-Match` decides where it is sent, else `If-Modified-Since`.
 pub(crate) fn not_modified(request: &HttpRequest, etag: &str, changed_at: DateTime<Utc>) -> bool {
     let mut tags = request.headers().get_all(header::IF_NONE_MATCH).peekable();
     if tags.peek().is_some() {
-        let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
         let ours = opaque(etag);
         return tags
             .filter_map(|line| line.to_str().ok())
@@ -69,11 +70,6 @@ pub(crate) fn not_modified(request: &HttpRequest, etag: &str, changed_at: DateTi
         .and_then(|text| DateTime::parse_from_rfc2822(text).ok())
         // The header has whole seconds; a change within its second must not be missed for longer than that.
         .is_some_and(|since| changed_at.timestamp() <= since.timestamp())
-}
-
-/// `Last-Modified` of a moment.
-pub(crate) fn http_date(moment: DateTime<Utc>) -> String {
-    moment.format("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 pub(crate) const A2A_EXTENSIONS: HeaderName = HeaderName::from_static("a2a-extensions");

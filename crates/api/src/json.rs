@@ -233,6 +233,11 @@ fn code_unit(text: &str) -> Option<u16> {
 
 /// Whether the text nests deeper than `limit`. Looks at brackets outside strings only, before anything is parsed.
 pub(crate) fn deeper_than(text: &[u8], limit: usize) -> bool {
+    // Counted without looking at strings, many bytes in a step: so few brackets cannot nest deeper. `[` and `{`
+    // differ in one bit.
+    if text.iter().filter(|byte| **byte & !0x20 == b'[').count() <= limit {
+        return false;
+    }
     let mut depth = 0usize;
     let mut in_string = false;
     let mut escaped = false;
@@ -312,6 +317,8 @@ mod tests {
         assert!(!deeper_than(br#"{"a":"[[[[[["}"#, 1));
         assert!(deeper_than(b"[[[", 2));
         assert!(!deeper_than(b"[][][]", 1));
+        assert!(!deeper_than(br#"{"a":["[[[{{{\"{{{"]}"#, 2));
+        assert!(deeper_than(br#"{"a":["]]]}}}\"]",[1]]}"#, 2));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 mod address;
 mod answer;
+mod cors;
+mod ids;
 mod interfaces;
 mod json;
 mod limits;
@@ -17,8 +19,6 @@ mod proxy;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use actix_cors::Cors;
-use actix_web::http::header;
 use actix_web::web;
 use dealer::Dealer;
 
@@ -89,24 +89,7 @@ impl ApiState {
     }
 }
 
-/// Mounts everything. Wrap the `App` in [`observe()`] and [`cors`] as well.
+/// Mounts everything. Wrap the `App` in [`observe()`] as well.
 pub fn configure(config: &mut web::ServiceConfig, state: ApiState) {
     config.app_data(web::Data::new(state)).default_service(web::to(address::serve));
-}
-
-/// Any web page may read cards and ask dealers: nothing here depends on cookies.
-pub fn cors() -> Cors {
-    Cors::default()
-        .allow_any_origin()
-        .send_wildcard()
-        .allowed_methods(["GET", "HEAD", "POST", "OPTIONS"])
-        .allow_any_header()
-        .expose_headers([
-            header::ETAG,
-            header::LAST_MODIFIED,
-            answer::A2A_EXTENSIONS,
-            answer::INVENTORY_VERSION,
-            header::HeaderName::from_static("x-request-id"),
-        ])
-        .max_age(86_400)
 }

@@ -1,5 +1,7 @@
 //! How much a stranger may send.
 
+use std::future::Future;
+use std::task::Poll;
 use std::time::Duration;
 
 use actix_web::error::PayloadError;
@@ -36,7 +38,22 @@ async fn read_within(
     payload: impl Stream<Item = Result<Bytes, PayloadError>> + Unpin,
     announced: Option<usize>,
 ) -> Result<Bytes, BodyError> {
-    tokio::time::timeout(limit, gather(payload, announced)).await.unwrap_or(Err(BodyError::TooSlow))
+    let mut gathering = std::pin::pin!(gather(payload, announced));
+    // A body that came together with its head is here at the second look, before a clock is worth setting.
+    let mut looked = false;
+    let soon = std::future::poll_fn(|context| match gathering.as_mut().poll(context) {
+        Poll::Ready(body) => Poll::Ready(Some(body)),
+        Poll::Pending if looked => Poll::Ready(None),
+        Poll::Pending => {
+            looked = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    match soon.await {
+        Some(body) => body,
+        None => tokio::time::timeout(limit, gathering).await.unwrap_or(Err(BodyError::TooSlow)),
+    }
 }
 
 async fn gather(

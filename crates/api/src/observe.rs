@@ -9,17 +9,16 @@ use actix_web::error::ErrorInternalServerError;
 use actix_web::http::ConnectionType;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, web};
+use actix_web::{Error, HttpMessage, HttpRequest, web};
 use dealer::{Dealer, LotCounts};
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::propagation::Extractor;
 use opentelemetry::{KeyValue, global};
 use tracing::{Instrument, field};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
-use uuid::Uuid;
+use uuid::fmt::Simple;
 
-use crate::ApiState;
-use crate::answer::RequestId;
+use crate::{ApiState, cors, ids};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -32,6 +31,27 @@ pub(crate) struct Note {
     pub(crate) skill: &'static str,
     /// `ok`, an AAP code, or the number of a protocol error.
     pub(crate) outcome: &'static str,
+}
+
+/// What goes along with a request: one entry among its extensions, since each is an allocation.
+struct Trail {
+    /// The id under which everything about the request is logged; `x-request-id` of its answer.
+    id: HeaderValue,
+    note: Note,
+}
+
+/// The id of a request; empty outside of [`observe`].
+pub(crate) fn request_id(request: &HttpRequest) -> String {
+    let extensions = request.extensions();
+    let id = extensions.get::<Trail>().and_then(|trail| trail.id.to_str().ok());
+    id.unwrap_or_default().to_owned()
+}
+
+/// Notes what the request turned out to be, in the place of what was noted before.
+pub(crate) fn note(request: &HttpRequest, note: Note) {
+    if let Some(trail) = request.extensions_mut().get_mut::<Trail>() {
+        trail.note = note;
+    }
 }
 
 /// Instruments of the HTTP side.
@@ -70,19 +90,22 @@ pub async fn observe(
     let id = id_of(&request, &state);
     let client = state.proxies().client(request.request());
     let span = span_of(&request, &id, client);
-    request.extensions_mut().insert(RequestId(id.clone()));
+    request.extensions_mut().insert(Trail { id: id.clone(), note: Note::default() });
 
-    let mut response = next.call(request).instrument(span.clone()).await?;
+    // Polled in place, so that the span is still at hand afterwards and need not be counted twice.
+    let mut running = std::pin::pin!(next.call(request).instrument(span));
+    let mut response = running.as_mut().await?;
+    let span = running.as_ref().get_ref().span();
 
-    if let Ok(value) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(REQUEST_ID, value);
-    }
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID, id);
+    cors::open(headers);
     if state.is_draining() {
         // Not the header by hand: the encoder writes its own, and must know that the connection ends.
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     let status = response.status().as_u16();
-    let note = response.request().extensions().get::<Note>().copied().unwrap_or_default();
+    let note = response.request().extensions().get::<Trail>().map(|trail| trail.note).unwrap_or_default();
     span.record("status", status);
     let took = began.elapsed();
     let meters = state.meters();
@@ -116,33 +139,36 @@ pub async fn observe(
 }
 
 /// A proxy of ours may have given the request its id already; strangers may not choose one.
-fn id_of(request: &ServiceRequest, state: &ApiState) -> String {
+fn id_of(request: &ServiceRequest, state: &ApiState) -> HeaderValue {
     let from_proxy = request
         .peer_addr()
         .filter(|peer| state.proxies().contains(peer.ip()))
         .and_then(|_| request.headers().get(REQUEST_ID))
-        .and_then(|value| value.to_str().ok())
         .filter(|id| {
-            (1..=64).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            let id = id.as_bytes();
+            (1..=64).contains(&id.len()) && id.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-')
         });
-    from_proxy.map_or_else(|| Uuid::now_v7().simple().to_string(), str::to_owned)
+    from_proxy.cloned().unwrap_or_else(|| {
+        let mut digits = [0; Simple::LENGTH];
+        let id = ids::by_time().simple();
+        // Hexadecimal digits are always a header's value.
+        HeaderValue::from_str(id.encode_lower(&mut digits)).unwrap_or(HeaderValue::from_static("none"))
+    })
 }
 
-fn span_of(request: &ServiceRequest, id: &str, client: Option<IpAddr>) -> tracing::Span {
+fn span_of(request: &ServiceRequest, id: &HeaderValue, client: Option<IpAddr>) -> tracing::Span {
+    // Everything that is known is given at once: a field that comes later is another way through all layers.
     let span = tracing::info_span!(
         "request",
-        request_id = id,
-        method = %request.method(),
+        request_id = id.to_str().unwrap_or_default(),
+        method = request.method().as_str(),
         path = request.path(),
-        client = field::Empty,
+        client = client.map(field::display),
         tenant = field::Empty,
         skill = field::Empty,
         status = field::Empty,
         otel.kind = "server",
     );
-    if let Some(client) = client {
-        span.record("client", field::display(client));
-    }
     if request.headers().contains_key("traceparent") {
         let parent =
             global::get_text_map_propagator(|propagator| propagator.extract(&Headers(request.headers())));

@@ -223,10 +223,11 @@ pub fn integral(value: &Value) -> Option<i64> {
 
 /// A copy in which every whole number up to 2^53 is spelled as one: `35000.0` becomes `35000`.
 pub fn integers_restored(map: &Map<String, Value>) -> Map<String, Value> {
-    map.iter().map(|(key, value)| (key.clone(), restored(value))).collect()
+    map.iter().map(|(key, value)| (key.clone(), integer_restored(value))).collect()
 }
 
-fn restored(value: &Value) -> Value {
+/// One value of such a map.
+pub fn integer_restored(value: &Value) -> Value {
     match value {
         Value::Number(n) if n.is_f64() => match n.as_f64() {
             Some(f) if f.fract() == 0.0 && f.abs() <= 9_007_199_254_740_992.0 =>
@@ -236,7 +237,7 @@ fn restored(value: &Value) -> Value {
             }
             _ => value.clone(),
         },
-        Value::Array(items) => Value::Array(items.iter().map(restored).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(integer_restored).collect()),
         Value::Object(map) => Value::Object(integers_restored(map)),
         other => other.clone(),
     }

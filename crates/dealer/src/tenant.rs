@@ -69,6 +69,8 @@ pub struct Card {
     pub etag: String,
     /// When the card last changed.
     pub changed_at: DateTime<Utc>,
+    /// The same as HTTP writes it (RFC 9110 5.6.7), written once.
+    pub last_modified: String,
     /// `params.id`.
     pub params_id: Uuid,
 }
@@ -138,6 +140,7 @@ impl Card {
             body: Bytes::from(row.body),
             etag: format!("\"{}\"", row.params_id),
             changed_at: row.changed_at,
+            last_modified: row.changed_at.format("%a, %d %b %Y %H:%M:%S GMT").to_string(),
             params_id: row.params_id,
         }
     }

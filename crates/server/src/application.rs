@@ -176,7 +176,6 @@ impl Http {
             App::new()
                 .app_data(web::Data::from(Arc::clone(&counter)))
                 .configure(|config| api::configure(config, shared.clone()))
-                .wrap(api::cors())
                 .wrap(from_fn(api::observe))
                 .wrap(from_fn(count))
         })

@@ -100,14 +100,14 @@ pub(crate) fn dispatch(call: &Call, data: &Value) -> Result<&'static SkillSpec, 
     let Some(kind) = kind.as_str() else {
         return refuse("/type", "type", "must be a string");
     };
-    if !is_type_name(kind) {
-        return refuse("/type", "pattern", "must be lower-case words joined by one or two dots");
-    }
     if let Some(skill) = SKILL_SPECS.into_iter().find(|skill| skill.request_type == kind) {
         if call.tenant.skills.contains(&skill.id) {
             return Ok(skill);
         }
         return Err(unsupported(call, skill.id.as_str()));
+    }
+    if !is_type_name(kind) {
+        return refuse("/type", "pattern", "must be lower-case words joined by one or two dots");
     }
     match kind.strip_suffix(".request") {
         Some(name) => Err(unsupported(call, name)),

@@ -8,16 +8,20 @@ use serde_json::value::RawValue;
 
 use super::envelope::Envelope;
 use super::error::{ProtocolError, Refusal};
+use super::usual::Usual;
 use crate::json::{self, NotText, RawObject};
 
 /// Longest `messageId` and `contextId`, in characters.
-const MAX_ID: usize = 256;
+pub(super) const MAX_ID: usize = 256;
 /// More than any honest message can get wrong; a megabyte of bad parts would otherwise be answered with thirty.
 const MOST_LISTED: usize = 100;
 
-/// The parameters, not judged yet.
-pub(super) struct SendMessage<'a> {
-    params: RawObject<'a>,
+/// The parameters.
+pub(super) enum SendMessage<'a> {
+    /// Not judged yet.
+    Raw(RawObject<'a>),
+    /// Beyond reproach.
+    Usual(Usual<'a>),
 }
 
 /// A message that may be served.
@@ -34,14 +38,18 @@ impl<'a> SendMessage<'a> {
     pub(super) fn read(envelope: &Envelope<'a>) -> Result<SendMessage<'a>, Refusal> {
         let params = envelope.params.and_then(|raw| RawObject::parse(raw.get()));
         match params {
-            Some(params) => Ok(SendMessage { params }),
+            Some(params) => Ok(SendMessage::Raw(params)),
             None => Err(ProtocolError::invalid_params("params", "must be an object").into()),
         }
     }
 
     /// `tenant`, where one is said; the empty string says none.
     pub(super) fn tenant(&self) -> Result<Option<Cow<'a, str>>, Refusal> {
-        match self.params.proto("tenant", "tenant").map(json::string) {
+        let params = match self {
+            SendMessage::Raw(params) => params,
+            SendMessage::Usual(usual) => return Ok(usual.tenant.map(Cow::Borrowed)),
+        };
+        match params.proto("tenant", "tenant").map(json::string) {
             None => Ok(None),
             Some(Ok(tenant)) if tenant.is_empty() => Ok(None),
             Some(Ok(tenant)) => Ok(Some(tenant)),
@@ -53,9 +61,13 @@ impl<'a> SendMessage<'a> {
     }
 
     /// What the buyer accepts; empty means anything.
-    pub(super) fn accepted_output_modes(&self) -> Result<Vec<String>, Refusal> {
+    pub(super) fn accepted_output_modes(&mut self) -> Result<Vec<Cow<'a, str>>, Refusal> {
+        let params = match self {
+            SendMessage::Raw(params) => params,
+            SendMessage::Usual(usual) => return Ok(std::mem::take(&mut usual.accepted)),
+        };
         let wrong = |field, why| Err(ProtocolError::invalid_params(field, why).into());
-        let Some(raw) = self.params.proto("configuration", "configuration") else { return Ok(Vec::new()) };
+        let Some(raw) = params.proto("configuration", "configuration") else { return Ok(Vec::new()) };
         let Some(configuration) = RawObject::parse(raw.get()) else {
             return wrong("configuration", "must be an object");
         };
@@ -63,14 +75,18 @@ impl<'a> SendMessage<'a> {
             return Ok(Vec::new());
         };
         match json::value(raw).map(serde_json::from_value::<Vec<String>>) {
-            Some(Ok(modes)) => Ok(modes),
+            Some(Ok(modes)) => Ok(modes.into_iter().map(Cow::Owned).collect()),
             _ => wrong("configuration.acceptedOutputModes", "must be a list of strings"),
         }
     }
 
     /// The message, with everything that is wrong about it.
-    pub(super) fn message(&self) -> Result<Parsed<'a>, Refusal> {
-        let Some(raw) = self.params.proto("message", "message") else {
+    pub(super) fn message(self) -> Result<Parsed<'a>, Refusal> {
+        let params = match self {
+            SendMessage::Raw(params) => params,
+            SendMessage::Usual(usual) => return Ok(usual.parsed),
+        };
+        let Some(raw) = params.proto("message", "message") else {
             return Err(ProtocolError::invalid_params("message", "is required").into());
         };
         let Some(message) = RawObject::parse(raw.get()) else {
@@ -222,8 +238,8 @@ pub(super) fn check_input_mode(
 }
 
 /// Modes are alternatives: one that fits is enough, and none at all means anything.
-pub(super) fn check_output_modes(accepted: &[String], skill: &SkillSpec) -> Result<(), ProtocolError> {
-    let fits = |mode: &String| {
+pub(super) fn check_output_modes(accepted: &[Cow<'_, str>], skill: &SkillSpec) -> Result<(), ProtocolError> {
+    let fits = |mode: &Cow<'_, str>| {
         let mode = essence(mode);
         mode.eq_ignore_ascii_case(skill.response_media_type)
             || mode == "*/*"

@@ -4,13 +4,14 @@ mod envelope;
 mod error;
 mod headers;
 mod message;
+mod usual;
 
 use std::borrow::Cow;
 
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::web::Payload;
-use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse};
 use contract::{ContractSpec, ContractVersion, Fault};
 use dealer::{Call, Dealer, Place, ResolveError};
 use uuid::Uuid;
@@ -18,11 +19,13 @@ use uuid::Uuid;
 use self::envelope::Envelope;
 use self::error::{ProtocolError, Refusal};
 use self::message::SendMessage;
+use self::usual::Usual;
 use super::Visit;
 use crate::address::Target;
 use crate::answer;
+use crate::ids;
 use crate::limits::{self, BodyError};
-use crate::observe::Note;
+use crate::observe::{self, Note};
 
 /// Where a request came in.
 enum Door<'a> {
@@ -59,7 +62,7 @@ pub(crate) async fn serve_shared(
 async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, door: Door<'_>) -> HttpResponse {
     let mut note = Note { interface: "a2a", ..Note::default() };
     if request.method() != Method::POST {
-        request.extensions_mut().insert(note);
+        observe::note(request, note);
         return answer::wrong_method(request, "POST, OPTIONS");
     }
     let Some(spec) = door.contract().spec() else {
@@ -89,14 +92,12 @@ async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, doo
     };
     let exchange = Exchange { request, dealer, door: &door, spec };
     let reply = exchange.run(&body, &mut note).await;
-    request.extensions_mut().insert(note);
+    observe::note(request, note);
 
     let mut respond = HttpResponse::Ok();
-    respond.content_type("application/json").insert_header((header::CACHE_CONTROL, "no-store"));
-    if reply.activated
-        && let Ok(uri) = HeaderValue::from_str(spec.extension_uri)
-    {
-        respond.insert_header((answer::A2A_EXTENSIONS, uri));
+    respond.content_type(answer::JSON).insert_header((header::CACHE_CONTROL, answer::NO_STORE));
+    if reply.activated {
+        respond.insert_header((answer::A2A_EXTENSIONS, HeaderValue::from_static(spec.extension_uri)));
     }
     if let Some(version) = reply.version {
         respond.insert_header((answer::INVENTORY_VERSION, HeaderValue::from(version)));
@@ -111,6 +112,14 @@ struct Reply {
     activated: bool,
     /// The version of the lot that it is from.
     version: Option<u64>,
+}
+
+/// A body as far as it has been read.
+enum Asked<'a> {
+    /// Nothing is wrong with it.
+    Usual(Usual<'a>),
+    /// To be judged step by step.
+    Otherwise(Envelope<'a>),
 }
 
 /// One request on its way.
@@ -148,11 +157,23 @@ impl Exchange<'_> {
         note: &mut Note,
     ) -> Result<Vec<u8>, Refusal> {
         headers::check_content_type(self.request.headers())?;
-        let envelope = Envelope::parse(envelope::text(body)?, id)?;
+        let text = envelope::text(body)?;
+        let asked = match usual::read(text) {
+            Some(usual) => {
+                *id = usual.id;
+                Asked::Usual(usual)
+            }
+            None => Asked::Otherwise(Envelope::parse(text, id)?),
+        };
         headers::check_version(self.request.headers(), self.spec)?;
         *activated = headers::check_extension(self.request.headers(), self.spec)?;
-        envelope::check_method(&envelope.method)?;
-        let sent = SendMessage::read(&envelope)?;
+        let mut sent = match asked {
+            Asked::Usual(usual) => SendMessage::Usual(usual),
+            Asked::Otherwise(envelope) => {
+                envelope::check_method(&envelope.method)?;
+                SendMessage::read(&envelope)?
+            }
+        };
         let accepted = sent.accepted_output_modes()?;
         let target = self.addressed(&sent).await?;
         let parsed = sent.message()?;
@@ -208,13 +229,13 @@ fn open_reply(out: &mut Vec<u8>, id: &str, context_id: &Option<Cow<'_, str>>) {
     text("{\"jsonrpc\":\"2.0\",\"id\":");
     text(id);
     text(",\"result\":{\"message\":{\"messageId\":\"");
-    text(Uuid::new_v4().hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+    text(ids::random().hyphenated().encode_lower(&mut Uuid::encode_buffer()));
     text("\",\"contextId\":");
     match context_id {
         Some(given) => text(&serde_json::Value::from(given.as_ref()).to_string()),
         None => {
             text("\"ctx-");
-            text(Uuid::new_v4().hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+            text(ids::random().hyphenated().encode_lower(&mut Uuid::encode_buffer()));
             text("\"");
         }
     }
