@@ -6,11 +6,11 @@ use serde_json::json;
 use store::{Database, Store};
 use testkit::{Process, cluster, scratch, soak};
 
-use super::stage::{DEALERS, Seen, Stage};
+use super::stage::{Seen, Stage, number_of_dealers};
 use super::writing::{dealers, documents};
 
 pub(super) fn slugs() -> Vec<String> {
-    (0..DEALERS).map(|number| format!("d{number}")).collect()
+    (0..number_of_dealers()).map(|number| format!("d{number}")).collect()
 }
 
 fn start(database: &Database) -> (Process, String) {

@@ -17,7 +17,13 @@ use super::writing::{Dealer, Writer};
 const BEHIND: Duration = Duration::from_secs(3);
 /// The first of them change once a second, the others ten times.
 const SLOW: usize = 10;
-pub(super) const DEALERS: usize = 20;
+/// Those that one writer changes in turn.
+const QUICK_EACH: usize = 4;
+
+/// How many dealers there are; fifty where there is time for them.
+pub(super) fn number_of_dealers() -> usize {
+    if testkit::soak(1) > 1 { SLOW + 10 * QUICK_EACH } else { SLOW + 3 * QUICK_EACH }
+}
 
 /// What all of them share.
 pub(super) struct Stage {
@@ -73,7 +79,8 @@ impl Stage {
             tasks.push(tokio::spawn(async move { walk(&stage, quick).await }));
         }
         let mut writers = Vec::new();
-        let quick = (SLOW..DEALERS).step_by(2).map(|first| (first..first + 2, 100));
+        let quick =
+            (SLOW..self.dealers.len()).step_by(QUICK_EACH).map(|first| (first..first + QUICK_EACH, 100));
         for (of, pause) in std::iter::once((0..SLOW, 1_000)).chain(quick) {
             let (stage, database) = (Arc::clone(&self), database.clone());
             let pause = Duration::from_millis(pause);
@@ -153,7 +160,7 @@ async fn read(stage: &Stage, node: usize) {
     let mut seen: HashMap<(String, usize), u64> = HashMap::new();
     while stage.goes_on() {
         let origin = stage.node(node);
-        let at = rand::rng().random_range(0..DEALERS);
+        let at = rand::rng().random_range(0..stage.dealers.len());
         let (dealer, question) = (&stage.dealers[at], question());
         let asked = Instant::now();
         let known = seen.get(&(origin.clone(), at)).copied().unwrap_or(1);
@@ -197,7 +204,7 @@ async fn read(stage: &Stage, node: usize) {
 async fn walk(stage: &Stage, quick: bool) {
     let client = Client::new();
     while stage.goes_on() {
-        let range = if quick { SLOW..DEALERS } else { 0..SLOW };
+        let range = if quick { SLOW..stage.dealers.len() } else { 0..SLOW };
         let dealer = &stage.dealers[rand::rng().random_range(range)];
         let question = Question { make: None, descending: rand::random(), limit: 4 };
         let (mut cursor, mut first, mut skip, mut turn) = (None::<String>, None, 0, 0_usize);

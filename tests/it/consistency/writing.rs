@@ -118,43 +118,45 @@ async fn silently(
             .fetch_one(&mut *tx)
             .await?;
     assert_eq!(held + 1, version);
-    for unit in units {
-        sqlx::query("delete from removed_vehicles where tenant_id = $1 and vehicle_id = $2")
-            .bind(id.0)
-            .bind(&unit.vehicle_id)
-            .execute(&mut *tx)
-            .await?;
-        sqlx::query(
-            "insert into vehicles (tenant_id, row_version, render_version, vehicle_id, stock, status, condition,
-                 vehicle_type, year, make, model, price_usd, exterior_color, updated_at, content_hash, listing, detail,
-                 description)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
-             on conflict (tenant_id, vehicle_id) do update set
-                 row_version = excluded.row_version, price_usd = excluded.price_usd, stock = excluded.stock,
-                 exterior_color = excluded.exterior_color, content_hash = excluded.content_hash,
-                 listing = excluded.listing, detail = excluded.detail, description = excluded.description",
-        )
+    let ids: Vec<&str> = units.iter().map(|unit| unit.vehicle_id.as_str()).collect();
+    sqlx::query("delete from removed_vehicles where tenant_id = $1 and vehicle_id = any($2)")
         .bind(id.0)
-        .bind(version)
-        .bind(contract::listing::RENDER_VERSION)
-        .bind(&unit.vehicle_id)
-        .bind(&unit.stock)
-        .bind(&unit.status)
-        .bind(&unit.condition)
-        .bind(&unit.vehicle_type)
-        .bind(unit.year)
-        .bind(&unit.make)
-        .bind(&unit.model)
-        .bind(unit.price)
-        .bind(&unit.exterior_color)
-        .bind(unit.updated_at)
-        .bind(&unit.content_hash[..])
-        .bind(&unit.listing)
-        .bind(&unit.detail)
-        .bind(&unit.description)
+        .bind(&ids)
         .execute(&mut *tx)
         .await?;
-    }
+    let text = |of: fn(&Listing) -> Option<&str>| -> Vec<Option<&str>> { units.iter().map(of).collect() };
+    sqlx::query(
+        "insert into vehicles (tenant_id, row_version, render_version, vehicle_id, stock, status, condition,
+             vehicle_type, year, make, model, price_usd, exterior_color, updated_at, content_hash, listing, detail,
+             description)
+         select $1, $2, $3, u.* from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::integer[],
+             $10::text[], $11::text[], $12::bigint[], $13::text[], $14::timestamptz[], $15::bytea[], $16::text[],
+             $17::text[], $18::text[]) u
+         on conflict (tenant_id, vehicle_id) do update set
+             row_version = excluded.row_version, price_usd = excluded.price_usd, stock = excluded.stock,
+             exterior_color = excluded.exterior_color, content_hash = excluded.content_hash,
+             listing = excluded.listing, detail = excluded.detail, description = excluded.description",
+    )
+    .bind(id.0)
+    .bind(version)
+    .bind(contract::listing::RENDER_VERSION)
+    .bind(&ids)
+    .bind(text(|unit| unit.stock.as_deref()))
+    .bind(text(|unit| Some(&unit.status)))
+    .bind(text(|unit| unit.condition.as_deref()))
+    .bind(text(|unit| Some(&unit.vehicle_type)))
+    .bind(units.iter().map(|unit| unit.year).collect::<Vec<_>>())
+    .bind(text(|unit| unit.make.as_deref()))
+    .bind(text(|unit| unit.model.as_deref()))
+    .bind(units.iter().map(|unit| unit.price).collect::<Vec<_>>())
+    .bind(text(|unit| unit.exterior_color.as_deref()))
+    .bind(units.iter().map(|unit| unit.updated_at).collect::<Vec<_>>())
+    .bind(units.iter().map(|unit| &unit.content_hash[..]).collect::<Vec<_>>())
+    .bind(text(|unit| Some(&unit.listing)))
+    .bind(text(|unit| unit.detail.as_deref()))
+    .bind(text(|unit| unit.description.as_deref()))
+    .execute(&mut *tx)
+    .await?;
     sqlx::query(
         "with gone as (delete from vehicles where tenant_id = $1 and vehicle_id = any($3) returning vehicle_id, vin, stock)
          insert into removed_vehicles (tenant_id, vehicle_id, vin, stock, reason, removed_at, row_version)
