@@ -23,23 +23,46 @@ const COLUMNS: &str = "vehicle_id, vin, stock, status, condition, vehicle_type, 
 /// How many units a small change touches.
 const CHANGED: u32 = 20;
 
+/// Sizes that are measured; a small change to the smallest is not worth a goal.
+const SIZES: [(u32, &str); 3] = [(1_000, "1k"), (10_000, "10k"), (50_000, "50k")];
+
 /// Cold start beside a plain copy of the same bytes out of the database.
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) fn run(world: &World, pace: Pace, only: &Only, rows: &[u32], board: &mut Board) -> Result<()> {
-    let lots = data::MEASURED.map(data::measured);
-    world.runtime.block_on(world.cluster.ensure(MAIN, &lots, world.forecourt()))?;
-    for (units, part) in [(1_000, "1k"), (10_000, "10k"), (50_000, "50k")] {
-        let wanted = rows.is_empty() || rows.contains(&units);
-        if only.wants("G14") && wanted {
+pub(crate) fn colds(world: &World, pace: Pace, only: &Only, rows: &[u32], board: &mut Board) -> Result<()> {
+    ensure_lots(world)?;
+    for (units, part) in SIZES {
+        if only.wants("G14") && (rows.is_empty() || rows.contains(&units)) {
             world.runtime.block_on(cold(world, pace, units, part, board))?;
         }
-        if only.wants("G15") && wanted && units > 1_000 {
+    }
+    Ok(())
+}
+
+/// Bringing a lot up to date beside a cold start.
+///
+/// # Errors
+/// The database refuses.
+pub(crate) fn refreshes(
+    world: &World,
+    pace: Pace,
+    only: &Only,
+    rows: &[u32],
+    board: &mut Board,
+) -> Result<()> {
+    ensure_lots(world)?;
+    for (units, part) in SIZES.into_iter().skip(1) {
+        if only.wants("G15") && (rows.is_empty() || rows.contains(&units)) {
             world.runtime.block_on(refresh(world, pace, units, part, board))?;
         }
     }
     Ok(())
+}
+
+fn ensure_lots(world: &World) -> Result<()> {
+    let lots = data::MEASURED.map(data::measured);
+    world.runtime.block_on(world.cluster.ensure(MAIN, &lots, world.forecourt()))
 }
 
 /// A lot of the database, for reading it in whatever way.

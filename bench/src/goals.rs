@@ -164,12 +164,13 @@ impl Board {
     pub(crate) fn keep(&mut self, name: &str, measured: Vec<Measured>) {
         for variant in &measured {
             eprintln!(
-                "bench:   {name}, {:<12} {:>8.0} answers/s, CPU {:>7.1} µs, p50 {:>7.0} µs, p99 {:>7.0} µs",
+                "bench:   {name}, {:<12} {:>8.0} answers/s, CPU {:>7.1} µs, p50 {:>7.0} µs, p99 {:>7.0} µs, load {:>4.1} µs",
                 variant.variant,
                 variant.median(|round| round.rate),
                 variant.median(|round| round.cpu_us),
                 variant.median(|round| round.p50_us),
                 variant.median(|round| round.p99_us),
+                variant.median(|round| round.load_us),
             );
         }
         self.runs.push((name.to_owned(), measured));

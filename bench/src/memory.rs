@@ -1,6 +1,6 @@
 //! G17 and the two thousand dealers: what lots take of a process's memory, and whether many of them slow it down.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use inventory::Snapshot;
 use serde_json::json;
 use sqlx::Row;
@@ -8,9 +8,9 @@ use sqlx::Row;
 use crate::data::{self, Asked, Lot};
 use crate::goals::{Board, Only};
 use crate::http::ask_all;
-use crate::load::{Good, Line};
+use crate::load::Good;
 use crate::rounds::{self, Pace, Variant};
-use crate::world::{Child, DEALERS, MAIN, THREE, World, usage};
+use crate::world::{Child, DEALERS, MAIN, Metrics, THREE, World, usage};
 
 /// Index bytes of one unit in two lots, and the memory of a process that holds two hundred.
 ///
@@ -44,29 +44,12 @@ pub(crate) fn run(world: &World, only: &Only, board: &mut Board) -> Result<()> {
 fn filled(product: &Child, lots: &[Lot]) -> Result<(u64, u64)> {
     let asked: Vec<Asked> = lots.iter().flat_map(|lot| data::search(lot, 1)).collect();
     ask_all(product.address(), &asked)?;
-    let metrics = Metrics::read(product)?;
-    let held = metrics.value("lots_loaded").context("the metric lots_loaded")?;
+    let metrics = Metrics::read(product.address())?;
+    let held = metrics.sum("lots_loaded")?;
     ensure!(held as usize == lots.len(), "{held} of {} lots are in memory", lots.len());
-    let accounted = metrics.value("lots_bytes").context("the metric lots_bytes")?;
+    let accounted = metrics.sum("lots_bytes")?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of bytes")]
     Ok((usage(product.pid())?.resident, accounted as u64))
-}
-
-/// What a server tells Prometheus.
-struct Metrics(String);
-
-impl Metrics {
-    fn read(server: &Child) -> Result<Metrics> {
-        let answer = Line::to(server.address()).ask(&data::get("/metrics", &[]))?;
-        Ok(Metrics(String::from_utf8_lossy(&answer.body).into_owned()))
-    }
-
-    fn value(&self, name: &str) -> Option<f64> {
-        let mut lines = self.0.lines().filter(|line| !line.starts_with('#'));
-        let rest = |line: &'_ str| line.strip_prefix(name).map(str::to_owned);
-        let line = lines.find_map(|line| rest(line).filter(|rest| rest.starts_with([' ', '{'])))?;
-        line.rsplit(' ').next()?.parse().ok()
-    }
 }
 
 /// How many dealers, and how many vehicles each has.
@@ -132,18 +115,4 @@ async fn documents(world: &World) -> Result<(f64, f64)> {
     .fetch_one(&mut connection)
     .await?;
     Ok((row.try_get(0)?, row.try_get(1)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn metrics_are_found_by_their_whole_name() {
-        let text = "# HELP lots_bytes x\nlots_bytes_total 1\nlots_bytes{otel_scope_name=\"forecourt\"} 42\nlots_loaded 3\n";
-        let metrics = Metrics(text.into());
-        assert_eq!(metrics.value("lots_bytes"), Some(42.0));
-        assert_eq!(metrics.value("lots_loaded"), Some(3.0));
-        assert_eq!(metrics.value("lots"), None);
-    }
 }

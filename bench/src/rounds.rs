@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::load::{self, Good, Load, Loaded};
-use crate::world::usage;
+use crate::world::{own_cpu, usage};
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +37,8 @@ pub(crate) struct Round {
     pub(crate) p50_us: f64,
     /// As above.
     pub(crate) p99_us: f64,
+    /// Microseconds of processor time that the load generator took for an answer.
+    pub(crate) load_us: f64,
 }
 
 /// What one variant did in all rounds.
@@ -82,7 +84,6 @@ pub(crate) fn measure(pace: Pace, variants: &[Variant<'_>]) -> Result<Vec<Measur
 /// # Errors
 /// The server fails, or any answer of it is not good.
 pub(crate) fn once(variant: &Variant<'_>, connections: usize, duration: Duration) -> Result<Round> {
-    let before = cpu(&variant.pids)?;
     let load = Load {
         server: variant.server,
         requests: variant.requests,
@@ -90,9 +91,11 @@ pub(crate) fn once(variant: &Variant<'_>, connections: usize, duration: Duration
         duration,
         good: variant.good,
     };
+    let (before, own_before) = (cpu(&variant.pids)?, own_cpu());
     let loaded = load::run(&load)?;
+    let own = own_cpu().saturating_sub(own_before);
     let used = cpu(&variant.pids)?.saturating_sub(before);
-    Ok(Round::of(&loaded, used))
+    Ok(Round::of(&loaded, used, own))
 }
 
 fn cpu(pids: &[u32]) -> Result<Duration> {
@@ -100,13 +103,15 @@ fn cpu(pids: &[u32]) -> Result<Duration> {
 }
 
 impl Round {
-    fn of(loaded: &Loaded, used: Duration) -> Round {
+    fn of(loaded: &Loaded, used: Duration, own: Duration) -> Round {
         let micros = |duration: Duration| duration.as_secs_f64() * 1e6;
+        let answers = loaded.answers.max(1) as f64;
         Round {
             rate: loaded.rate(),
-            cpu_us: micros(used) / loaded.answers.max(1) as f64,
+            cpu_us: micros(used) / answers,
             p50_us: micros(loaded.latency.quantile(0.5)),
             p99_us: micros(loaded.latency.quantile(0.99)),
+            load_us: micros(own) / answers,
         }
     }
 }

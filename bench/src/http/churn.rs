@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
 use sqlx::PgConnection;
 use tokio::task::JoinHandle;
 
@@ -11,7 +12,7 @@ use crate::data;
 use crate::goals::Board;
 use crate::load::Good;
 use crate::rounds::{self, Measured, Pace, Variant};
-use crate::world::{MAIN, World};
+use crate::world::{MAIN, Metrics, World};
 
 /// Whose lot changes.
 const CHANGING: u32 = 50_000;
@@ -28,6 +29,8 @@ pub(super) fn run(servers: &mut Servers<'_>, pace: Pace, units: u32, board: &mut
     let mut quiet = Measured { variant: "quiet", rounds: Vec::new() };
     let mut churned = Measured { variant: "rebuilding", rounds: Vec::new() };
     rounds::once(&variant, pace.connections, Duration::from_millis(400))?;
+    let loads = || Metrics::read(server)?.sum("lots_loads_total");
+    let before = loads()?;
     for _ in 0..pace.rounds {
         quiet.rounds.push(rounds::once(&variant, pace.connections, pace.round)?);
         let churn = Churn::start(servers.world)?;
@@ -36,8 +39,11 @@ pub(super) fn run(servers: &mut Servers<'_>, pace: Pace, units: u32, board: &mut
         // What is still being built belongs to neither.
         std::thread::sleep(Duration::from_millis(1_500));
     }
+    let rebuilt = loads()? - before;
+    ensure!(rebuilt >= pace.rounds as f64, "the large lot was built anew only {rebuilt} times");
     let part = if units == 10_000 { "10k" } else { "50k" };
     board.settle("G16", part, rounds::ratio(&churned, &quiet, |round| round.p99_us));
+    board.note(format!("search {part}, rebuilding 50k: rebuilt, times"), json!(rebuilt));
     board.keep(&format!("search {part}, rebuilding 50k"), vec![quiet, churned]);
     Ok(())
 }

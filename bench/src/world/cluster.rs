@@ -41,7 +41,7 @@ impl Cluster {
             "effective_cache_size=2GB",
             "work_mem=32MB",
             "maintenance_work_mem=256MB",
-            "max_wal_size=4GB",
+            "max_wal_size=1GB",
             "wal_level=minimal",
             "max_wal_senders=0",
             "random_page_cost=1.1",

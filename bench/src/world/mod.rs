@@ -1,10 +1,12 @@
 //! What is measured: a PostgreSQL of our own, and servers as processes of their own, so that each one's CPU is known.
 
 mod cluster;
+mod metrics;
 mod process;
 
 pub(crate) use cluster::{Cluster, DEALERS, MAIN, THREE};
-pub(crate) use process::{Child, usage};
+pub(crate) use metrics::Metrics;
+pub(crate) use process::{Child, own_cpu, usage};
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -70,17 +72,9 @@ impl World {
     pub(crate) fn product(&self, database: &str, further: &[&str]) -> Result<Child> {
         let mut command = Command::new(&self.forecourt);
         command
-            // Room for all lots: what is measured is answering, not loading.
-            .args([
-                "serve",
-                "--listen",
-                "127.0.0.1:0",
-                "--drain-seconds",
-                "0",
-                "--cache-mb",
-                CACHE_MB,
-                "--public-origin",
-            ])
+            // Room for all lots, and none before they are asked for: what is measured is answering, not loading.
+            .args(["serve", "--cache-mb", CACHE_MB, "--warm-up", "0s", "--drain-seconds", "0"])
+            .args(["--listen", "127.0.0.1:0", "--public-origin"])
             .arg(format!("https://{HOST}"))
             .args(further)
             .env("DATABASE_URL", self.cluster.url(database));
