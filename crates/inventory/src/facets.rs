@@ -75,15 +75,14 @@ pub(crate) fn count(snapshot: &Snapshot, matching: &Bits, total: usize, bounds: 
         sorted.sort_unstable();
         begin(&mut out, name);
         out.push(b'[');
-        for (i, key) in sorted.iter().enumerate() {
+        for key in &sorted {
             #[expect(clippy::cast_possible_truncation, reason = "each half is 32 bits")]
             let (count, term) = (u32::MAX - (key >> 32) as u32, *key as u32);
-            out.extend_from_slice(if i == 0 { b"{\"value\":" } else { b",{\"value\":" });
-            out.extend_from_slice(snapshot.terms.told(term));
-            out.extend_from_slice(b",\"count\":");
-            push_number(&mut out, count);
-            out.push(b'}');
+            out.extend_from_slice(snapshot.terms.framed(term));
+            push_count(&mut out, count);
         }
+        // The last of them ends the list.
+        out.pop();
         out.push(b']');
     }
     let columns = &snapshot.columns;
@@ -122,6 +121,20 @@ fn begin(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(if out.len() > 1 { b",\"" } else { b"\"" });
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\":");
+}
+
+/// A count, the end of its value, and a comma. Filters leave most counts small.
+#[inline]
+fn push_count(out: &mut Vec<u8>, count: u32) {
+    let digit = |number: u32| b'0' + (number % 10) as u8;
+    match count {
+        0..10 => out.extend_from_slice(&[digit(count), b'}', b',']),
+        10..100 => out.extend_from_slice(&[digit(count / 10), digit(count), b'}', b',']),
+        _ => {
+            push_number(out, count);
+            out.extend_from_slice(b"},");
+        }
+    }
 }
 
 fn push_number(out: &mut Vec<u8>, mut number: u32) {
@@ -208,6 +221,8 @@ mod tests {
             let mut out = Vec::new();
             push_number(&mut out, number);
             assert_eq!(out, number.to_string().as_bytes());
+            push_count(&mut out, number);
+            assert_eq!(out, format!("{number}{number}}},").as_bytes());
         }
     }
 }

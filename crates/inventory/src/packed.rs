@@ -16,19 +16,21 @@ pub(crate) enum Packed {
 
 impl Packed {
     /// Packs a list.
-    #[expect(clippy::cast_possible_truncation, reason = "the largest value decides the width")]
     pub(crate) fn pack(values: &[u32]) -> Packed {
-        let largest = values.iter().copied().max().unwrap_or(0);
-        if u8::try_from(largest).is_ok() {
-            Packed::Byte(values.iter().map(|v| *v as u8).collect())
-        } else if u16::try_from(largest).is_ok() {
-            Packed::Short(values.iter().map(|v| *v as u16).collect())
-        } else {
-            Packed::Word(values.into())
+        Self::pack_for(values, values.iter().copied().max().unwrap_or(0) as usize)
+    }
+
+    /// Packs a list in which there will be room for numbers up to `largest`, which none is above.
+    #[expect(clippy::cast_possible_truncation, reason = "the largest value decides the width")]
+    fn pack_for(values: &[u32], largest: usize) -> Packed {
+        match Self::width(largest) {
+            1 => Packed::Byte(values.iter().map(|v| *v as u8).collect()),
+            2 => Packed::Short(values.iter().map(|v| *v as u16).collect()),
+            _ => Packed::Word(values.into()),
         }
     }
 
-    /// Every number, changed by `change`; none becomes more than `largest`.
+    /// Every number, changed by `change`; none becomes more than `largest`, for which there is room.
     #[expect(clippy::cast_possible_truncation, reason = "the largest value decides the width")]
     pub(crate) fn map(&self, largest: usize, change: impl Fn(u32) -> u32) -> Packed {
         match (self, Self::width(largest)) {
@@ -39,7 +41,7 @@ impl Packed {
             _ => {
                 let mut all = Vec::with_capacity(self.len());
                 self.each(0..self.len(), |v| all.push(change(v)));
-                Packed::pack(&all)
+                Self::pack_for(&all, largest)
             }
         }
     }
@@ -166,6 +168,8 @@ mod tests {
             let mapped =
                 Packed::pack(&[1, 4, 4, 9]).map(largest, |v| if v == 9 { largest as u32 } else { v });
             assert_eq!((0..4).filter_map(|i| mapped.get(i)).collect::<Vec<_>>(), [1, 4, 4, largest as u32]);
+            let mut roomy = Packed::pack(&[1, 4]).map(largest, |v| v);
+            assert!(roomy.set(0, largest as u32) && roomy.get(0) == Some(largest as u32), "{largest}");
             let narrower = mapped.map(9, |v| v.min(9));
             assert_eq!((0..4).filter_map(|i| narrower.get(i)).collect::<Vec<_>>(), [1, 4, 4, 9]);
         }

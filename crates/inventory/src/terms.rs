@@ -90,7 +90,10 @@ pub(crate) enum Cells {
     Wide(Box<[[u32; FACETED]]>),
 }
 
-/// Values as JSON, one after the other.
+/// How a counted value begins in an answer, and what stands between it and its count.
+const FRAME: (&[u8], &[u8]) = (b"{\"value\":", b",\"count\":");
+
+/// Values as JSON, one after the other, each in its [`FRAME`].
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     bytes: Vec<u8>,
@@ -98,8 +101,13 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    /// The next value; an empty one is no value.
     pub(crate) fn push(&mut self, value: &[u8]) {
-        self.bytes.extend_from_slice(value);
+        if !value.is_empty() {
+            self.bytes.extend_from_slice(FRAME.0);
+            self.bytes.extend_from_slice(value);
+            self.bytes.extend_from_slice(FRAME.1);
+        }
         self.ends.push(number(self.bytes.len()));
     }
 
@@ -268,6 +276,13 @@ impl Terms {
 
     /// A faceted value as JSON.
     pub(crate) fn told(&self, term: u32) -> &[u8] {
+        let framed = self.framed(term);
+        framed.get(FRAME.0.len()..framed.len().saturating_sub(FRAME.1.len())).unwrap_or_default()
+    }
+
+    /// A faceted value as an answer counts it, up to its count.
+    #[inline]
+    pub(crate) fn framed(&self, term: u32) -> &[u8] {
         let end = self.told.ends.get(term as usize).copied().unwrap_or(0) as usize;
         let start = term.checked_sub(1).and_then(|before| self.told.ends.get(before as usize)).copied();
         self.told.bytes.get(start.unwrap_or(0) as usize..end).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! Lots past the widths that small ones are packed in.
 
 use contract::payload::{Filters, Sort, SortField, SortOrder};
-use inventory::{Snapshot, Start, facets, search};
+use inventory::{Delta, Snapshot, Start, facets, find, search};
 
 use crate::lots::{self, Taste};
 use crate::oracle;
@@ -58,4 +58,60 @@ fn seventy_thousand_units_with_a_color_each() {
         assert_eq!(matching.iter().filter_map(|unit| unit.price).min(), low.as_i64());
         assert_eq!(matching.iter().filter_map(|unit| unit.price).max(), high.as_i64());
     }
+}
+
+/// Over the edge of two bytes and back: rows, codes and terms widen and narrow as units come and go.
+#[test]
+fn versions_cross_the_width_of_their_numbers() {
+    let mut rng = lots::rng(65_536);
+    let template = lots::unit(&mut rng, 0, &Taste { filled: 0.0, prices: 1 });
+    let unit = |i: u32| {
+        let mut unit = template.clone();
+        unit.vehicle_id = format!("{i:05}");
+        unit.exterior_color = Some(format!("Tint {i:05}"));
+        unit.price = Some(i64::from(i) * 7919 % 70_001);
+        unit.stock = Some(format!("S{i}"));
+        unit.vin = Some(format!("V{}", i / 2));
+        unit
+    };
+    let built = |range: std::ops::Range<u32>| Snapshot::build(2, range.map(unit).collect(), Vec::new());
+    let small = built(0..65_500);
+    let large = small.apply(2, Delta { changed: (65_500..65_560).map(unit).collect(), ..Delta::default() });
+    let dropped = (0..60).map(|i| unit(i).vehicle_id).collect();
+    let shrunk = large.apply(2, Delta { dropped, ..Delta::default() });
+    for (made, built, last) in [
+        (&large, built(0..65_560), 65_559),
+        (&shrunk, built(60..65_560), 65_559),
+        (&small, built(0..65_500), 65_499),
+    ] {
+        assert!(*facets(made, &Filters::default()) == *facets(&built, &Filters::default()));
+        let narrowed = Filters { price_max: Some(9_000), ..Filters::default() };
+        assert!(*facets(made, &narrowed) == *facets(&built, &narrowed));
+        for field in [SortField::Price, SortField::Stock] {
+            for order in [SortOrder::Asc, SortOrder::Desc] {
+                let page = |snapshot: &Snapshot| {
+                    let sort = Sort { field, order };
+                    let page =
+                        search(snapshot, &Filters::default(), sort, Start::Beginning, usize::MAX).unwrap();
+                    page.rows.iter().map(|row| row.vehicle_id.to_owned()).collect::<Vec<_>>()
+                };
+                assert!(page(made) == page(&built));
+            }
+        }
+        for number in [0, 59, 60, 61, 255, 65_499, 65_500, 65_535, 65_536, last] {
+            let unit = unit(number);
+            for (vin, id, stock) in [
+                (unit.vin.as_deref(), None, None),
+                (None, Some(unit.vehicle_id.as_str()), None),
+                (None, None, unit.stock.as_deref()),
+            ] {
+                assert_eq!(find(made, vin, id, stock), find(&built, vin, id, stock), "{number}");
+            }
+        }
+        let color = Filters { exterior_color: vec![format!("tint {last:05}")], ..Filters::default() };
+        let page = search(made, &color, Sort::DEFAULT, Start::Beginning, 3).unwrap();
+        assert_eq!((page.total, page.rows[0].vehicle_id), (1, format!("{last:05}").as_str()));
+    }
+    let index = |snapshot: &Snapshot| snapshot.weight() - snapshot.documents();
+    assert!(index(&shrunk) * 100 <= index(&built(60..65_560)) * 110);
 }
