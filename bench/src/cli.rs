@@ -208,14 +208,16 @@ pub(crate) fn run() -> ExitCode {
 }
 
 fn all(world: &World, pace: Pace, only: &Only, board: &mut Board) -> Result<()> {
-    core::run(pace, only, board)?;
-    http::run(world, pace, only, &Narrow::default(), board)?;
-    cold::colds(world, pace, only, &[], board)?;
-    cold::refreshes(world, pace, only, &[], board)?;
-    memory::run(world, only, board)?;
-    memory::dealers(world, pace, only, board)?;
-    peers::run(world, pace, only, board)?;
-    consistency::run(world, pace, only, consistency::Which::default(), board)
+    board.attempt("the index by itself", |board| core::run(pace, only, board));
+    board.attempt("requests", |board| http::run(world, pace, only, &Narrow::default(), board));
+    board.attempt("cold starts", |board| cold::colds(world, pace, only, &[], board));
+    board.attempt("refreshes", |board| cold::refreshes(world, pace, only, &[], board));
+    board.attempt("memory", |board| memory::run(world, only, board));
+    board.attempt("2,000 dealers", |board| memory::dealers(world, pace, only, board));
+    board.attempt("servers of SDKs", |board| peers::run(world, pace, only, board));
+    let both = consistency::Which::default();
+    board.attempt("consistency", |board| consistency::run(world, pace, only, both, board));
+    Ok(())
 }
 
 impl Common {
@@ -237,13 +239,16 @@ impl Common {
         let began = Instant::now();
         let world = World::open()?;
         let mut board = Board::default();
-        let done = work(&world, pace, &only, &mut board);
+        board.attempt("something", |board| work(&world, pace, &only, board));
         // Also what was measured before something failed is worth reading.
         let path = self.json.clone().unwrap_or_else(|| world.folder().join("results.json"));
         board.write(&path, &circumstances(pace, began.elapsed()))?;
         print!("{}", board.table());
+        for failure in board.failures() {
+            println!("{failure}");
+        }
         eprintln!("bench: {} s; results are in {}", began.elapsed().as_secs(), path.display());
-        done.map(|()| board.passed())
+        Ok(board.passed())
     }
 }
 

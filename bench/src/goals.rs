@@ -147,6 +147,7 @@ pub(crate) struct Board {
     values: Vec<(&'static Bar, f64)>,
     runs: Vec<(String, Vec<Measured>)>,
     notes: Vec<(String, serde_json::Value)>,
+    failures: Vec<String>,
 }
 
 impl Board {
@@ -183,9 +184,24 @@ impl Board {
         self.notes.push((name, value));
     }
 
-    /// Whether no number missed its floor.
+    /// Goes on with the rest where a part fails; the run as a whole has failed then.
+    pub(crate) fn attempt(&mut self, part: &str, work: impl FnOnce(&mut Board) -> Result<()>) {
+        if let Err(error) = work(self) {
+            let told = format!("{part} could not be measured: {error:#}");
+            eprintln!("bench: {told}");
+            self.failures.push(told);
+        }
+    }
+
+    /// What could not be measured.
+    pub(crate) fn failures(&self) -> &[String] {
+        &self.failures
+    }
+
+    /// Whether everything was measured and no number missed its floor.
     pub(crate) fn passed(&self) -> bool {
-        self.values.iter().all(|(bar, value)| bar.judge(*value) != Verdict::Missed)
+        self.failures.is_empty()
+            && self.values.iter().all(|(bar, value)| bar.judge(*value) != Verdict::Missed)
     }
 
     /// The table to read.
@@ -248,7 +264,8 @@ impl Board {
         let runs: Vec<_> =
             self.runs.iter().map(|(name, measured)| json!({"name": name, "variants": measured})).collect();
         let notes: serde_json::Map<_, _> = self.notes.iter().cloned().collect();
-        let all = json!({"circumstances": circumstances, "goals": goals, "runs": runs, "figures": notes});
+        let all = json!({"circumstances": circumstances, "goals": goals, "runs": runs, "figures": notes,
+            "failures": self.failures});
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
@@ -333,6 +350,18 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(file["goals"][1]["verdict"], "missed");
         assert_eq!(file["goals"][0]["values"][0]["value"], 0.6);
+    }
+
+    #[test]
+    fn what_could_not_be_measured_fails_the_run_and_not_the_rest_of_it() {
+        let mut board = Board::default();
+        board.attempt("one", |_| anyhow::bail!("away"));
+        board.attempt("other", |board| {
+            board.settle("G1", "10k", 0.9);
+            Ok(())
+        });
+        assert!(!board.passed() && board.table().contains("0.90"));
+        assert_eq!(board.failures(), ["one could not be measured: away"]);
     }
 
     #[test]

@@ -86,10 +86,7 @@ pub(crate) async fn libraries(database_url: &str, checks: RequestChecks, workers
     let listener = TcpListener::bind("127.0.0.1:0")?;
     announce(&listener)?;
     HttpServer::new(move || {
-        App::new()
-            .configure(|config| api::configure(config, state.clone()))
-            .wrap(api::cors())
-            .wrap(from_fn(api::observe))
+        App::new().configure(|config| api::configure(config, state.clone())).wrap(from_fn(api::observe))
     })
     .workers(workers)
     .listen(listener)?

@@ -14,6 +14,8 @@ use crate::load::Good;
 use crate::rounds::{self, Measured, Pace, Variant};
 use crate::world::{MAIN, Metrics, World};
 
+/// Length of a round at least.
+const REBUILDS: Duration = Duration::from_secs(4);
 /// Whose lot changes.
 const CHANGING: u32 = 50_000;
 
@@ -31,6 +33,8 @@ pub(super) fn run(servers: &mut Servers<'_>, pace: Pace, units: u32, board: &mut
     rounds::once(&variant, pace.connections, Duration::from_millis(400))?;
     let loads = || Metrics::read(server)?.sum("lots_loads_total");
     let before = loads()?;
+    // Long enough for several rebuilds, each of which takes its time on a busy machine.
+    let pace = Pace { rounds: pace.rounds.min(3), round: pace.round.max(REBUILDS), ..pace };
     for _ in 0..pace.rounds {
         quiet.rounds.push(rounds::once(&variant, pace.connections, pace.round)?);
         let churn = Churn::start(servers.world)?;

@@ -184,18 +184,18 @@ pub(crate) fn run(world: &World, pace: Pace, only: &Only, narrow: &Narrow, board
     world.runtime.block_on(world.cluster.ensure(MAIN, &lots, world.forecourt()))?;
     let mut servers = Servers { world, product: None, sql: None };
     for group in GROUPS {
-        group.run(&mut servers, pace, only, narrow, board)?;
-    }
-    if only.wants("G12") && narrow.admits(Op::Card, Lots::Measured(10_000), true) {
-        card::run(&mut servers, pace, board)?;
+        board.attempt(group.name, |board| group.run(&mut servers, pace, only, narrow, board));
     }
     let search = |units| narrow.admits(Op::Search, Lots::Measured(units), true);
+    if only.wants("G12") && narrow.admits(Op::Card, Lots::Measured(10_000), true) {
+        board.attempt("the card", |board| card::run(&mut servers, pace, board));
+    }
     if only.wants("G13") && narrow.admits_against(Against::Novalidate) && search(10_000) {
-        checks::run(&mut servers, pace, board)?;
+        board.attempt("schema checks", |board| checks::run(&mut servers, pace, board));
     }
     for units in [10_000, 50_000] {
         if only.wants("G16") && narrow.admits_against(Against::Churn) && search(units) {
-            churn::run(&mut servers, pace, units, board)?;
+            board.attempt("rebuilding", |board| churn::run(&mut servers, pace, units, board));
         }
     }
     Ok(())
