@@ -36,6 +36,13 @@ pub(crate) struct News {
     pub(crate) lots: Vec<(TenantId, u64, u64)>,
     /// Dealers that are not there any more.
     pub(crate) gone: Vec<TenantId>,
+    /// Some number is lower than one that is known.
+    pub(crate) lower: bool,
+}
+
+/// Whether a dealer's numbers are from an earlier state than those known.
+pub(crate) fn is_lower(row: &VersionRow, known: (i64, u64)) -> bool {
+    row.revision < known.0 || count(row.inventory_version) < known.1
 }
 
 /// The schema lets no number become negative.
@@ -110,6 +117,22 @@ impl Directory {
         );
     }
 
+    /// Everything anew, older numbers too: for a database that was put back to an earlier state.
+    pub(crate) fn reset(&self, rows: Vec<DirectoryRow>) {
+        let fresh = Directory::default();
+        for row in rows {
+            fresh.put(row);
+        }
+        let fresh = fresh.maps.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.maps.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+    }
+
+    /// The numbers of every dealer that are known: revision and version of the lot.
+    pub(crate) fn numbers(&self) -> HashMap<TenantId, (i64, u64)> {
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        maps.by_id.values().map(|entry| (entry.id, (entry.revision, entry.inventory_version))).collect()
+    }
+
     pub(crate) fn forget(&self, id: TenantId) {
         self.maps.write().unwrap_or_else(PoisonError::into_inner).forget(id);
     }
@@ -140,7 +163,9 @@ impl Directory {
         let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
         let mut news = News::default();
         for row in rows {
-            match maps.by_id.get(&row.tenant_id) {
+            let known = maps.by_id.get(&row.tenant_id);
+            news.lower |= known.is_some_and(|known| is_lower(row, (known.revision, known.inventory_version)));
+            match known {
                 Some(known) if (known.revision, known.state) == (row.revision, row.state) => {
                     let version = count(row.inventory_version);
                     if version != known.inventory_version || count(row.units) != known.units {

@@ -12,7 +12,7 @@ use tracing::{debug, info, warn};
 
 use crate::card::{self, Cause};
 use crate::origin::Addresses;
-use crate::{Inner, skills};
+use crate::{Inner, directory, skills};
 
 /// Setting: where the platform is reached; read by every command that renders cards.
 pub(crate) const ADDRESSES: &str = "addresses";
@@ -171,7 +171,18 @@ pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), FollowError> {
     let _alone = inner.following.lock().await;
     let (news, changed) = in_time(async {
         let mut tx = inner.store.platform().await?;
-        let news = inner.directory.news(&tx.versions().await?);
+        let mut news = inner.directory.news(&tx.versions().await?);
+        if news.lower {
+            // A notice may have come since the numbers were read; of those read from here on none can be lower.
+            let known = inner.directory.numbers();
+            let rows = tx.versions().await?;
+            news.lower = rows
+                .iter()
+                .any(|row| known.get(&row.tenant_id).is_some_and(|known| directory::is_lower(row, *known)));
+        }
+        if news.lower {
+            return Ok((news, tx.directory().await?));
+        }
         let mut changed = Vec::new();
         if news.dealers.len() > ONE_BY_ONE {
             let wanted: HashSet<_> = news.dealers.iter().copied().collect();
@@ -185,6 +196,15 @@ pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), FollowError> {
         Ok((news, changed))
     })
     .await?;
+    if news.lower {
+        // What is held is of a time that never was, and numbers will be used a second time.
+        warn!("the database was put back to an earlier state; everything is read anew");
+        inner.directory.reset(changed);
+        inner.tenants.invalidate_all();
+        inner.lots.forget_all();
+        inner.confirm();
+        return Ok(());
+    }
     for row in changed {
         learn(inner, row).await;
     }

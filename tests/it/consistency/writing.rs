@@ -61,6 +61,43 @@ impl Dealer {
         next.map_or(Duration::ZERO, |committed| asked.saturating_duration_since(committed))
     }
 
+    /// The same dealer as it is now, to go another way.
+    pub(super) fn branch(&self) -> Dealer {
+        self.with_salt(self.salt)
+    }
+
+    /// The same dealer, whose lots from now on are of another salt.
+    pub(super) fn with_salt(&self, salt: u64) -> Dealer {
+        let history = Mutex::new(self.history.lock().unwrap().clone());
+        Dealer { slug: self.slug.clone(), salt, id: self.id, history }
+    }
+
+    /// Makes the next version, that of another salt, whatever is there.
+    pub(super) async fn write_whole(&self, writer: &mut Writer, salt: u64) {
+        let version = self.begun() + 1;
+        let units = lots::lot(salt, version);
+        let listings: Vec<Listing> = units
+            .iter()
+            .map(|unit| Listing::from_vehicle(unit.as_object().unwrap(), &self.slug, Utc::now()).unwrap())
+            .collect();
+        let mut tx = writer.store.tenant(self.id).await.expect("the database answers");
+        assert_eq!(tx.lock_inventory().await.unwrap() + 1, version);
+        let held = tx.lot_hashes().await.unwrap();
+        let gone: Vec<&String> =
+            held.keys().filter(|id| !listings.iter().any(|unit| unit.vehicle_id == **id)).collect();
+        // Only what differs, as any writer does.
+        let changed: Vec<Listing> = listings
+            .iter()
+            .filter(|unit| held.get(&unit.vehicle_id) != Some(&unit.content_hash))
+            .cloned()
+            .collect();
+        tx.upsert_listings(version, &changed).await.unwrap();
+        tx.remove_listings(version, &gone, "feed").await.unwrap();
+        tx.publish_inventory(version).await.unwrap();
+        tx.commit().await.unwrap();
+        self.history.lock().unwrap().push((Instant::now(), Some(Instant::now())));
+    }
+
     /// Makes the next version. Only one writer of a dealer at a time.
     pub(super) async fn write(&self, writer: &mut Writer, notice: bool) -> u64 {
         let version = self.begun() + 1;

@@ -82,7 +82,7 @@ impl Lots {
                     if cause == RemovalCause::Size {
                         counters.let_go(*tenant, &view, room);
                         note_heat(&left, *tenant, &view);
-                        waiting.insert(*tenant, view);
+                        keep_waiting(&waiting, *tenant, view);
                     }
                 }
             })
@@ -123,6 +123,10 @@ impl Lots {
 
     async fn view_elsewhere(&self, tenant: TenantId) -> Result<Arc<View>, LoadError> {
         if let Some(view) = self.waiting.get(&tenant) {
+            let known = self.directory.inventory_version(tenant);
+            if view.current.snapshot.version() < known {
+                return self.at_least(tenant, view, known).await;
+            }
             return Ok(view);
         }
         let load = async {
@@ -185,7 +189,12 @@ impl Lots {
             return Ok(Some(Arc::clone(held)));
         }
         let rebuild = async {
-            let rebuilt = self.loader.rebuilt(tenant, view.nearest(version), version).await?;
+            let from = view.nearest(version);
+            let mut rebuilt = self.loader.rebuilt(tenant, from, version).await?;
+            if rebuilt.is_none() && from.snapshot.version() < version {
+                // Only what came after the wanted version may be kept.
+                rebuilt = self.loader.rebuilt(tenant, &view.current, version).await?;
+            }
             if let Some(held) = &rebuilt {
                 self.keep_older(tenant, held).await;
             }
@@ -196,6 +205,8 @@ impl Lots {
 
     async fn keep_older(&self, tenant: TenantId, held: &Arc<Held>) {
         let version = held.snapshot.version();
+        // Somebody is paging through it: it is not the first to go when there are too many.
+        held.keep_until(crate::unix_now() + CURSOR_SECONDS);
         self.replace(tenant, |view| {
             let new = view.at(version).is_none() && version < view.current.snapshot.version();
             new.then(|| view.with_older(Arc::clone(held)))
@@ -255,8 +266,12 @@ impl Lots {
                 newer.then(|| view.superseded(Arc::clone(&next), whole, now))
             })
             .await;
-        // Evicted meanwhile: this one question is still answered from what was read for it.
-        Ok(kept.unwrap_or_else(|| Arc::new(view.superseded(next, whole, now))))
+        // Evicted meanwhile: what was answered once must not be followed by anything older.
+        Ok(kept.unwrap_or_else(|| {
+            let view = Arc::new(view.superseded(next, whole, now));
+            keep_waiting(&self.waiting, tenant, Arc::clone(&view));
+            view
+        }))
     }
 
     /// Replaces a lot that is in the cache by what `change` makes of it, if anything; the lot afterwards.
@@ -298,6 +313,14 @@ impl Lots {
         self.views.invalidate(&tenant).await;
         self.waiting.invalidate(&tenant);
         self.behind.clear(tenant);
+    }
+
+    /// Forgets all lots.
+    pub(crate) fn forget_all(&self) {
+        self.views.invalidate_all();
+        self.waiting.invalidate_all();
+        self.rebuilt.invalidate_all();
+        self.behind.clear_all();
     }
 
     /// The lots in memory, with their versions.
@@ -374,6 +397,17 @@ impl Counters {
             self.refused(Refusal::NoRoom);
         }
     }
+}
+
+/// Keeps a lot that has no place in the cache, unless a newer version of it is kept.
+fn keep_waiting(waiting: &moka::sync::Cache<TenantId, Arc<View>>, tenant: TenantId, view: Arc<View>) {
+    waiting.entry(tenant).and_compute_with(|found| {
+        let version = |view: &View| view.current.snapshot.version();
+        match found {
+            Some(entry) if version(entry.value()) > version(&view) => Op::Nop,
+            _ => Op::Put(view),
+        }
+    });
 }
 
 fn note_heat(left: &Mutex<Vec<(TenantId, u64)>>, tenant: TenantId, view: &View) {

@@ -90,6 +90,12 @@ impl Behind {
         self.count.store(since.len(), std::sync::atomic::Ordering::Relaxed);
     }
 
+    pub(crate) fn clear_all(&self) {
+        let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
+        since.clear();
+        self.count.store(0, std::sync::atomic::Ordering::Relaxed);
+    }
+
     /// For how long a newer version of the lot has been known.
     pub(crate) fn of(&self, tenant: TenantId) -> Duration {
         if self.count.load(std::sync::atomic::Ordering::Relaxed) == 0 {
