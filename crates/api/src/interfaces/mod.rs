@@ -61,7 +61,8 @@ mod tests {
     /// case they have to be read, and moving it was a sixth of a request's time.
     #[test]
     fn what_a_request_carries_along_is_small() {
-        let rooms = [room(a2a::serve), room(|visit, _| card::serve(visit)), room(|visit, _| page::serve(visit))];
+        let rooms =
+            [room(a2a::serve), room(|visit, _| card::serve(visit)), room(|visit, _| page::serve(visit))];
         assert!(rooms.iter().all(|room| *room <= 4096), "{rooms:?}");
     }
 }
