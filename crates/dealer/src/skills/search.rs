@@ -1,11 +1,11 @@
 //! `inventory.search`: filters, order, pages.
 
-use contract::listing::integers_restored;
+use contract::listing::integer_restored;
 use contract::payload::{InventorySearchRequest, Sort};
 use contract::{Fault, FaultCode, SkillId, Violation};
 use inventory::cursor::{self, Cursor, CursorError, Scope};
 use inventory::{Page, Start};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Skill, close_payload, open_payload};
 use crate::lot::CURSOR_SECONDS;
@@ -65,22 +65,15 @@ impl Skill for Search {
             cursor::encode(&dealer.inner.cursor_key, &scope, &next)
         });
         open_payload(out, Self::ID);
-        write_result(out, &page, limit, next.as_deref(), &applied_filters(raw), sort);
+        write_result(out, &page, limit, next.as_deref(), raw, sort);
         close_payload(out, call);
         Ok(Some(version))
     }
 }
 
-fn write_result(
-    out: &mut Vec<u8>,
-    page: &Page<'_>,
-    limit: i64,
-    next: Option<&str>,
-    applied: &str,
-    sort: Sort,
-) {
+fn write_result(out: &mut Vec<u8>, page: &Page<'_>, limit: i64, next: Option<&str>, raw: &Value, sort: Sort) {
     let documents: usize = page.rows.iter().map(|row| row.listing.len() + 1).sum();
-    out.reserve(documents + applied.len() + 256);
+    out.reserve(documents + 1024);
     let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
     text("{\"total\":");
     text(&page.total.to_string());
@@ -97,7 +90,8 @@ fn write_result(
         None => text("null"),
     }
     text(",\"applied_filters\":");
-    text(applied);
+    write_applied(out, raw);
+    let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
     text(",\"sort\":{\"field\":\"");
     text(sort.field.as_str());
     text("\",\"order\":\"");
@@ -112,19 +106,33 @@ fn write_result(
     text("]}");
 }
 
-/// The request's own filters without empty lists (AAP.md 16.2 #7).
-fn applied_filters(raw: &Value) -> String {
-    match raw.get("filters").and_then(Value::as_object) {
-        None => "{}".to_owned(),
-        Some(filters) => {
-            let said: Map<String, Value> = filters
-                .iter()
-                .filter(|(_, value)| !is_empty_list(value))
-                .map(|(k, v)| (k.clone(), v.clone()))
-                .collect();
-            Value::Object(integers_restored(&said)).to_string()
+/// Appends the request's own filters without empty lists (AAP.md 16.2 #7). Written as they stand: copies of them,
+/// made first, took a twentieth of a search.
+fn write_applied(out: &mut Vec<u8>, raw: &Value) {
+    let mut before = b'{';
+    for (name, value) in raw.get("filters").and_then(Value::as_object).into_iter().flatten() {
+        if is_empty_list(value) {
+            continue;
+        }
+        out.push(before);
+        before = b',';
+        write_json(out, name);
+        out.push(b':');
+        match value {
+            // Whole numbers are spelled as such, whatever the request wrote.
+            Value::Number(_) => write_json(out, &integer_restored(value)),
+            _ => write_json(out, value),
         }
     }
+    if before == b'{' {
+        out.push(before);
+    }
+    out.push(b'}');
+}
+
+fn write_json(out: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
+    // Neither memory nor a tree of JSON refuses to be written.
+    let _ = serde_json::to_writer(out, value);
 }
 
 fn is_empty_list(value: &Value) -> bool {
