@@ -296,7 +296,7 @@ fn short(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),
         size if size >= 10.0 => format!("{value:.1}"),
-        size if size == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         _ => format!("{value:.2}"),
     }
 }
