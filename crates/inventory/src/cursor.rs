@@ -132,7 +132,7 @@ pub fn fingerprint(filters: &Filters, sort: Sort) -> [u8; 16] {
         stock,
         query,
     } = filters;
-    let mut print = Print(Sha256::new());
+    let mut print = Print(Vec::with_capacity(256));
     print.texts(&[sort.field.as_str(), sort.order.as_str()]);
     for (name, list) in [
         ("make", make),
@@ -151,6 +151,9 @@ pub fn fingerprint(filters: &Filters, sort: Sort) -> [u8; 16] {
         ("status", status),
         ("features", features),
     ] {
+        if list.is_empty() {
+            continue;
+        }
         let mut folded: Vec<String> = list.iter().map(|value| fold(value)).collect();
         folded.sort_unstable();
         folded.dedup();
@@ -173,18 +176,19 @@ pub fn fingerprint(filters: &Filters, sort: Sort) -> [u8; 16] {
     ] {
         print.member(name, bound.map(|bound| bound.to_string()).as_slice());
     }
-    shortened(&print.0.finalize().into())
+    shortened(&Sha256::digest(&print.0).into())
 }
 
-/// Hashes texts so that no two lists of them give the same bytes.
-struct Print(Sha256);
+/// Texts in a form in which no two lists of them are the same bytes. Hashed at the end and at once: many small
+/// pieces cost more than all of the hashing.
+struct Print(Vec<u8>);
 
 impl Print {
     fn texts(&mut self, texts: &[impl AsRef<str>]) {
-        self.0.update((texts.len() as u64).to_be_bytes());
+        self.0.extend_from_slice(&(texts.len() as u64).to_be_bytes());
         for text in texts {
-            self.0.update((text.as_ref().len() as u64).to_be_bytes());
-            self.0.update(text.as_ref().as_bytes());
+            self.0.extend_from_slice(&(text.as_ref().len() as u64).to_be_bytes());
+            self.0.extend_from_slice(text.as_ref().as_bytes());
         }
     }
 
