@@ -46,6 +46,7 @@ use unit::Unit;
 use units::Units;
 
 pub use apply::Delta;
+pub use build::{Builder, OutOfOrder};
 pub use facets::facets;
 pub use find::{Found, find};
 pub use search::{Page, Row, Start, UnknownRow, search};

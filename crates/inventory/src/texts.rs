@@ -59,22 +59,36 @@ impl Pairs for Multi {
     }
 }
 
-impl Layer {
-    fn read<'l>(units: impl Iterator<Item = &'l Listing> + Clone, beside: bool) -> Layer {
-        let found = words::read(units.clone());
-        let mut words = LinesBuilder::default();
-        found.texts.iter().for_each(|text| words.push([&**text]));
-        let mut names = LinesBuilder::default();
-        for unit in units {
-            let vin = unit.vin.as_deref().map(fold).unwrap_or_default();
-            let stock = unit.stock.as_deref().map(fold).unwrap_or_default();
-            names.push([vin.as_bytes(), stock.as_bytes()]);
-        }
-        let rows = names.len();
-        let sets = Sets::build(rows, words.len(), 0, &found);
-        Layer { rows, words: searchable_words(words, beside), sets, names: searchable_names(names) }
+/// Reads the texts of units, one after the other.
+pub(crate) struct LayerBuilder {
+    words: words::Reader,
+    names: LinesBuilder,
+}
+
+impl LayerBuilder {
+    pub(crate) fn new() -> LayerBuilder {
+        LayerBuilder { words: words::Reader::new(), names: LinesBuilder::default() }
     }
 
+    /// The next unit.
+    pub(crate) fn push(&mut self, unit: &Listing) {
+        self.words.push(unit.description.as_deref());
+        let vin = unit.vin.as_deref().map(fold).unwrap_or_default();
+        let stock = unit.stock.as_deref().map(fold).unwrap_or_default();
+        self.names.push([vin.as_bytes(), stock.as_bytes()]);
+    }
+
+    fn finish(self, beside: bool) -> Layer {
+        let found = self.words.finish();
+        let mut words = LinesBuilder::default();
+        found.texts.iter().for_each(|text| words.push([&**text]));
+        let rows = self.names.len();
+        let sets = Sets::build(rows, words.len(), 0, &found);
+        Layer { rows, words: searchable_words(words, beside), sets, names: searchable_names(self.names) }
+    }
+}
+
+impl Layer {
     /// One layer of the rows that are still there, in the order of where they are among `rows` rows.
     fn merge(parts: &[Placed], rows: usize, beside: bool) -> Placed {
         // Where each row of the version comes from.
@@ -229,8 +243,8 @@ impl Layer {
 
 impl Texts {
     /// The texts of a whole lot.
-    pub(crate) fn read(units: &[Listing]) -> Texts {
-        let layer = Layer::read(units.iter(), false);
+    pub(crate) fn new(units: LayerBuilder) -> Texts {
+        let layer = units.finish(false);
         let rows = layer.rows;
         Texts { rows, layers: Box::new([Placed::new(layer, Pieces::still(rows), rows)]) }
     }
@@ -249,11 +263,9 @@ impl Texts {
         }
         if !fresh.is_empty() {
             let at: Vec<u32> = fresh.iter().map(|(row, _)| *row).collect();
-            layers.push(Placed::new(
-                Layer::read(fresh.iter().map(|(_, unit)| *unit), true),
-                Pieces::of(&at),
-                rows,
-            ));
+            let mut layer = LayerBuilder::new();
+            fresh.iter().for_each(|(_, unit)| layer.push(unit));
+            layers.push(Placed::new(layer.finish(true), Pieces::of(&at), rows));
         }
         // Layers of like size become one, so that there are few of them and none is read often.
         while let [_, .., larger, last] = layers.as_slice()

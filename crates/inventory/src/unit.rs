@@ -23,7 +23,8 @@ pub(crate) struct Unit {
     description: u64,
 }
 
-fn digest(description: Option<&str>) -> u64 {
+/// Stands for a description.
+pub(crate) fn digest(description: Option<&str>) -> u64 {
     // A text that happens to have the number of none is taken for none once in 2^64 times, as any other two are.
     description.map_or(0, |text| SEED.hash_one(text))
 }

@@ -35,20 +35,32 @@ pub(crate) struct Units {
     starts: Box<[u32]>,
 }
 
-impl Units {
-    /// Units in their order.
-    pub(crate) fn new(units: impl Iterator<Item = Unit>) -> Units {
-        let mut units = units;
-        let mut chunks = Vec::new();
-        loop {
-            let chunk: Vec<Unit> = units.by_ref().take(CHUNK).collect();
-            if chunk.is_empty() {
-                return Units::of(chunks);
-            }
-            chunks.push(Chunk::new(chunk));
+/// Collects units in their order.
+#[derive(Debug, Default)]
+pub(crate) struct UnitsBuilder {
+    chunks: Vec<Arc<Chunk>>,
+    last: Vec<Unit>,
+}
+
+impl UnitsBuilder {
+    /// The next unit.
+    pub(crate) fn push(&mut self, unit: Unit) {
+        self.last.push(unit);
+        if self.last.len() == CHUNK {
+            self.chunks.push(Chunk::new(std::mem::replace(&mut self.last, Vec::with_capacity(CHUNK))));
         }
     }
 
+    /// All of them.
+    pub(crate) fn finish(mut self) -> Units {
+        if !self.last.is_empty() {
+            self.chunks.push(Chunk::new(self.last));
+        }
+        Units::of(self.chunks)
+    }
+}
+
+impl Units {
     fn of(chunks: Vec<Arc<Chunk>>) -> Units {
         let mut starts = Vec::with_capacity(chunks.len() + 1);
         let mut rows = 0;

@@ -2,48 +2,62 @@
 
 use std::collections::HashMap;
 
-use contract::Listing;
 use contract::text::fold;
 
 use crate::dictionary::NONE;
 use crate::hash::Seed;
 use crate::source::Multi;
-use crate::text;
+use crate::{text, unit};
 
 /// Numbers the words and notes which unit has which. A text that many units share, as new cars do, is read once.
-pub(crate) fn read<'l>(listings: impl Iterator<Item = &'l Listing> + Clone) -> Multi {
-    let described = listings.clone().filter(|unit| unit.description.is_some()).count();
-    let mut known: HashMap<&str, u32, Seed> = HashMap::with_capacity_and_hasher(described, Seed::random());
-    let mut vocabulary = Vocabulary::default();
-    let mut multi = Multi::default();
-    // For each word the last list it was put on.
-    let mut last: Vec<u32> = Vec::new();
-    for unit in listings {
-        let Some(description) = unit.description.as_deref() else {
-            multi.push_row(NONE);
-            continue;
-        };
-        if let Some(list) = known.get(description) {
-            multi.push_row(*list);
-            continue;
+pub(crate) struct Reader {
+    /// The list of each description that was read. Told apart as units' descriptions are, see [`unit::digest`].
+    known: HashMap<u64, u32, Seed>,
+    vocabulary: Vocabulary,
+    multi: Multi,
+    /// For each word the last list it was put on.
+    last: Vec<u32>,
+}
+
+impl Reader {
+    pub(crate) fn new() -> Reader {
+        Reader {
+            known: HashMap::with_hasher(Seed::random()),
+            vocabulary: Vocabulary::default(),
+            multi: Multi::default(),
+            last: Vec::new(),
         }
-        let list = multi.lists();
-        text::each_word(&fold(description), |word| {
-            let value = vocabulary.number(word, || {
-                multi.texts.push(word.into());
-                last.push(NONE);
-                count(multi.texts.len() - 1)
+    }
+
+    /// The description of the next unit.
+    pub(crate) fn push(&mut self, description: Option<&str>) {
+        let Reader { known, vocabulary, multi, last } = self;
+        let Some(description) = description else {
+            multi.push_row(NONE);
+            return;
+        };
+        let list = *known.entry(unit::digest(Some(description))).or_insert_with(|| {
+            let list = multi.lists();
+            text::each_word(&fold(description), |word| {
+                let value = vocabulary.number(word, || {
+                    multi.texts.push(word.into());
+                    last.push(NONE);
+                    count(multi.texts.len() - 1)
+                });
+                if let Some(last) = last.get_mut(value as usize).filter(|last| **last != list) {
+                    *last = list;
+                    multi.push_value(value);
+                }
             });
-            if let Some(last) = last.get_mut(value as usize).filter(|last| **last != list) {
-                *last = list;
-                multi.push_value(value);
-            }
+            multi.end_list()
         });
-        known.insert(description, list);
-        multi.end_list();
         multi.push_row(list);
     }
-    multi
+
+    /// All units have been read.
+    pub(crate) fn finish(self) -> Multi {
+        self.multi
+    }
 }
 
 /// Numbers for words. Nearly all words have at most fifteen bytes; those are compared where they lie in the table.

@@ -66,7 +66,8 @@ impl TenantTx {
             // equal versions are of that version. In a transaction that reads one state
             // ([`crate::Store::tenant_snapshot`]) the first round always suffices.
             let version = self.inventory_version().await?;
-            let listings = self.listings().await?;
+            let mut listings = Vec::new();
+            self.listings(|unit| listings.push(unit)).await?;
             let removed = self.removed().await?;
             if self.inventory_version().await? == version {
                 return Ok(Lot { version, listings, removed });
@@ -74,15 +75,26 @@ impl TenantTx {
         }
     }
 
-    async fn listings(&mut self) -> Result<Vec<Listing>, Error> {
+    /// The whole lot like [`TenantTx::lot`], each unit given to `take` as soon as it was read; in the answer
+    /// there are none.
+    ///
+    /// Read it in a transaction of one state ([`crate::Store::tenant_snapshot`]): only there version and rows
+    /// belong together.
+    #[instrument(name = "store.lot", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select vehicles"))]
+    pub async fn lot_by_unit(&mut self, take: impl FnMut(Listing)) -> Result<Lot, Error> {
+        let version = self.inventory_version().await?;
+        self.listings(take).await?;
+        Ok(Lot { version, listings: Vec::new(), removed: self.removed().await? })
+    }
+
+    async fn listings(&mut self, mut take: impl FnMut(Listing)) -> Result<(), Error> {
         let id = self.id();
-        let mut listings = Vec::new();
         let mut rows = select_listings!("detail", "vehicles where tenant_id = $1 order by vehicle_id", id.0)
             .fetch(self.conn());
         while let Some(row) = rows.try_next().await? {
-            listings.push(row.listing(id)?);
+            take(row.listing(id)?);
         }
-        Ok(listings)
+        Ok(())
     }
 
     async fn removed(&mut self) -> Result<Vec<Removed>, Error> {
