@@ -4,6 +4,8 @@
 //! therefore searched once for all units that share them, descriptions by their distinct words; only VIN and
 //! stock number are looked at unit by unit.
 
+use std::ops::Range;
+
 use contract::text::fold;
 use memchr::memmem::Finder;
 
@@ -75,14 +77,48 @@ impl Patience {
     }
 }
 
-/// Visits the words of a text: what stands between blanks, in the sense of [`str::split_whitespace`].
-pub(crate) fn each_word<'t>(text: &'t str, mut visit: impl FnMut(&'t [u8])) {
-    if text.is_ascii() {
-        let words = text.as_bytes().split(|byte| matches!(byte, b'\t'..=b'\r' | b' '));
-        words.filter(|word| !word.is_empty()).for_each(visit);
-    } else {
-        text.split_whitespace().for_each(|word| visit(word.as_bytes()));
+/// Visits where the words of a text are: what stands between blanks, in the sense of [`str::split_whitespace`].
+pub(crate) fn each_span(text: &str, mut visit: impl FnMut(Range<usize>)) {
+    if !text.is_ascii() {
+        let start = text.as_ptr().addr();
+        text.split_whitespace().for_each(|word| {
+            let at = word.as_ptr().addr() - start;
+            visit(at..at + word.len());
+        });
+        return;
     }
+    let mut begin = 0;
+    let mut blank = |at: usize| {
+        if at > begin {
+            visit(begin..at);
+        }
+        begin = at + 1;
+    };
+    let (chunks, rest) = text.as_bytes().as_chunks::<8>();
+    for (number, chunk) in chunks.iter().enumerate() {
+        let mut blanks = blanks(u64::from_le_bytes(*chunk));
+        while blanks != 0 {
+            blank(number * 8 + blanks.trailing_zeros() as usize / 8);
+            blanks &= blanks - 1;
+        }
+    }
+    for (place, byte) in rest.iter().enumerate() {
+        if matches!(byte, b'\t'..=b'\r' | b' ') {
+            blank(chunks.len() * 8 + place);
+        }
+    }
+    blank(text.len());
+}
+
+/// The highest bit of each of eight ASCII characters that is a blank. No sum of two numbers below 128 reaches the
+/// next character.
+fn blanks(characters: u64) -> u64 {
+    const fn eight(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    let from = |first: u8| characters + eight(128 - first);
+    let other = (characters ^ eight(b' ')) + eight(127);
+    ((from(b'\t') & !from(b'\r' + 1)) | !other) & eight(128)
 }
 
 #[cfg(test)]
@@ -93,11 +129,12 @@ mod tests {
     fn words_are_split_at_every_kind_of_blank() {
         for code in 0..0x3000_u32 {
             let Some(c) = char::from_u32(code) else { continue };
-            let text = format!("ab{c}cd");
-            let mut words = Vec::new();
-            each_word(&text, |word| words.push(word));
-            let expected: Vec<_> = text.split_whitespace().map(str::as_bytes).collect();
-            assert_eq!(words, expected, "U+{code:04X}");
+            for text in [format!("ab{c}cd"), format!("{c}a {c}bcdefghijklmnopqr{c}{c}s tu v wxy{c}")] {
+                let mut words = Vec::new();
+                each_span(&text, |span| words.push(&text[span]));
+                let expected: Vec<_> = text.split_whitespace().collect();
+                assert_eq!(words, expected, "U+{code:04X}");
+            }
         }
     }
 

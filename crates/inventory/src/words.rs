@@ -1,6 +1,7 @@
 //! The words of the descriptions, for free text.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use contract::text::fold;
 
@@ -38,8 +39,9 @@ impl Reader {
         };
         let list = *known.entry(unit::digest(Some(description))).or_insert_with(|| {
             let list = multi.lists();
-            text::each_word(&fold(description), |word| {
-                let value = vocabulary.number(word, || {
+            let folded = fold(description);
+            text::each_span(&folded, |span| {
+                let value = vocabulary.number_in(folded.as_bytes(), span, |word| {
                     multi.texts.push(word.into());
                     last.push(NONE);
                     count(multi.texts.len() - 1)
@@ -77,19 +79,52 @@ impl Vocabulary {
     /// The number of a word; of a new one, the one that `new` gives.
     #[inline]
     pub(crate) fn number(&mut self, word: &[u8], new: impl FnOnce() -> u32) -> u32 {
-        let mut bytes = [0; 15];
-        if let (Some(place), Ok(length)) = (bytes.get_mut(..word.len()), u8::try_from(word.len())) {
+        let mut bytes = [0; SHORT + 1];
+        if word.len() <= SHORT
+            && let Some(place) = bytes.get_mut(..word.len())
+        {
             place.copy_from_slice(word);
-            // The length keeps words apart that differ only by zero bytes at the end.
-            let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = bytes;
-            let key = u128::from_le_bytes([a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, length]);
-            return *self.short.entry(key).or_insert_with(new);
+            return self.short(key(bytes, word.len()), new);
         }
         match self.long.get(word) {
             Some(number) => *number,
             None => *self.long.entry(word.into()).or_insert_with(new),
         }
     }
+
+    /// The same for the word that stands in a text there.
+    #[inline]
+    pub(crate) fn number_in(
+        &mut self,
+        text: &[u8],
+        span: Range<usize>,
+        new: impl FnOnce(&[u8]) -> u32,
+    ) -> u32 {
+        let word = text.get(span.clone()).unwrap_or_default();
+        // Reading past its end and cutting off what is too much is quicker than copying so many bytes.
+        match text.get(span.start..).and_then(|text| text.first_chunk()) {
+            Some(bytes) if word.len() <= SHORT => self.short(key(*bytes, word.len()), || new(word)),
+            _ => self.number(word, || new(word)),
+        }
+    }
+
+    #[inline]
+    fn short(&mut self, key: u128, new: impl FnOnce() -> u32) -> u32 {
+        match self.short.get(&key) {
+            Some(number) => *number,
+            None => *self.short.entry(key).or_insert_with(new),
+        }
+    }
+}
+
+/// Words of so many bytes are short.
+const SHORT: usize = 15;
+
+/// The first so many bytes, and how many. The length keeps words apart that differ only by zero bytes at the end.
+#[inline]
+fn key(bytes: [u8; SHORT + 1], length: usize) -> u128 {
+    let cut = (1_u128 << (length * 8)) - 1;
+    (u128::from_le_bytes(bytes) & cut) | (length as u128) << (SHORT * 8)
 }
 
 fn count(items: usize) -> u32 {
