@@ -18,6 +18,8 @@ pub(crate) struct Reader {
     multi: Multi,
     /// For each word the last list it was put on.
     last: Vec<u32>,
+    /// Room to work in.
+    values: Vec<u32>,
 }
 
 impl Reader {
@@ -27,12 +29,13 @@ impl Reader {
             vocabulary: Vocabulary::default(),
             multi: Multi::default(),
             last: Vec::new(),
+            values: Vec::new(),
         }
     }
 
     /// The description of the next unit.
     pub(crate) fn push(&mut self, description: Option<&str>) {
-        let Reader { known, vocabulary, multi, last } = self;
+        let Reader { known, vocabulary, multi, last, values } = self;
         let Some(description) = description else {
             multi.push_row(NONE);
             return;
@@ -40,17 +43,23 @@ impl Reader {
         let list = *known.entry(unit::digest(Some(description))).or_insert_with(|| {
             let list = multi.lists();
             let folded = fold(description);
+            values.clear();
+            values.resize(folded.len() / 2 + 1, 0);
+            let mut different = 0;
             text::each_span(&folded, |span| {
                 let value = vocabulary.number_in(folded.as_bytes(), span, |word| {
                     multi.texts.push(word.into());
                     last.push(NONE);
                     count(multi.texts.len() - 1)
                 });
-                if let Some(last) = last.get_mut(value as usize).filter(|last| **last != list) {
+                // Whether a word comes again is as good as chance, so nothing is made to depend on it but a sum.
+                if let (Some(last), Some(place)) = (last.get_mut(value as usize), values.get_mut(different)) {
+                    *place = value;
+                    different += usize::from(*last != list);
                     *last = list;
-                    multi.push_value(value);
                 }
             });
+            values.iter().take(different).for_each(|value| multi.push_value(*value));
             multi.end_list()
         });
         multi.push_row(list);

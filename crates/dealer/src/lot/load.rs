@@ -1,11 +1,14 @@
 //! Reading lots from the database and building them, a few at a time.
 
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use inventory::{Delta, Snapshot};
-use store::{Lot, LotDelta, Store, TenantId};
+use contract::Listing;
+use inventory::{Builder, Delta, OutOfOrder, Snapshot};
+use store::{LotDelta, Store, TenantId};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::counters::{Counters, Refusal, Work};
@@ -76,12 +79,15 @@ impl Loader {
     pub(crate) async fn whole(&self, tenant: TenantId, units: u64) -> Result<Arc<Held>, LoadError> {
         let _turn = self.turn(units).await?;
         self.counted(Work::Load, async {
+            let mut building = Building::begin(units);
             let lot = in_time(async {
                 let mut tx = self.store.tenant_snapshot(tenant).await?;
-                tx.lot().await
+                tx.lot_by_unit(|unit| building.push(unit)).await
             })
             .await?;
-            self.build(lot.listings.len(), move || built(lot)).await
+            let (builder, read) = building.all().await?;
+            let removed: Vec<_> = lot.removed.into_iter().map(unit).collect();
+            self.build(read, move || builder.finish(lot.version, &removed)).await
         })
         .await
     }
@@ -199,8 +205,57 @@ async fn in_time<T>(read: impl Future<Output = Result<T, store::Error>>) -> Resu
     Ok(timeout(READ, read).await.map_err(|_| LoadError::TooSlow)??)
 }
 
-fn built(lot: Lot) -> Snapshot {
-    Snapshot::build(lot.version, lot.listings, lot.removed.into_iter().map(unit).collect())
+/// Units are handed over in batches: waking another thread costs more than most units do.
+const BATCH: usize = 32;
+
+/// Builds beside the reading. The database tells units more slowly than they are taken, so none are waiting; that
+/// leaves most of the work done, and without a permit, when the last unit has come.
+struct Building {
+    batch: Vec<Listing>,
+    batches: Sender<Vec<Listing>>,
+    read: usize,
+    builder: JoinHandle<Result<Builder, OutOfOrder>>,
+}
+
+impl Building {
+    fn begin(units: u64) -> Building {
+        let (batches, coming) = std::sync::mpsc::channel::<Vec<Listing>>();
+        // Only a hint; what it promises too much would be memory for nothing.
+        let units = usize::try_from(units).unwrap_or(0).min(65_536);
+        // Ends by itself with the sender, also when reading fails or is given up.
+        let builder = tokio::task::spawn_blocking(move || {
+            let mut builder = Builder::new(units);
+            for unit in coming.into_iter().flatten() {
+                builder.push(unit)?;
+            }
+            Ok(builder)
+        });
+        Building { batch: Vec::with_capacity(BATCH), batches, read: 0, builder }
+    }
+
+    fn push(&mut self, unit: Listing) {
+        self.read += 1;
+        self.batch.push(unit);
+        if self.batch.len() == BATCH {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+        // A builder that has failed takes no more and says why at the end.
+        let _ = self.batches.send(batch);
+    }
+
+    /// What was built of all units, and how many there were.
+    async fn all(mut self) -> Result<(Builder, usize), LoadError> {
+        self.hand_over();
+        let Building { batches, read, builder, .. } = self;
+        drop(batches);
+        let failed = |error: &dyn std::fmt::Display| LoadError::Build(error.to_string().into());
+        let builder = builder.await.map_err(|join| failed(&join))?.map_err(|order| failed(&order))?;
+        Ok((builder, read))
+    }
 }
 
 fn unit(unit: store::Removed) -> inventory::Removed {
