@@ -1,13 +1,15 @@
 //! G14 and G15: a lot read and built from nothing, and brought up to date after a few changes.
 
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use contract::Listing;
 use futures_util::TryStreamExt;
-use inventory::{Delta, Removed, Snapshot};
+use inventory::{Builder, Delta, Removed, Snapshot};
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
-use store::{Lot, LotDelta, Store, TenantId};
+use store::{LotDelta, Store, TenantId};
 
 use crate::data;
 use crate::goals::{Board, Only};
@@ -19,6 +21,9 @@ const COLUMNS: &str = "vehicle_id, vin, stock, status, condition, vehicle_type, 
      driveline, transmission, engine, exterior_color, interior_color, charge_port, dc_fast_charge, price_usd, \
      list_price_usd, msrp_usd, mileage_mi, displacement_cc, electric_range_mi, features, description, updated_at, \
      content_hash, listing, detail";
+
+/// Units that are handed over to the builder at once, as the product does.
+const BATCH: usize = 32;
 
 /// How many units a small change touches.
 const CHANGED: u32 = 20;
@@ -69,6 +74,7 @@ fn ensure_lots(world: &World) -> Result<()> {
 struct Subject {
     store: Store,
     tenant: TenantId,
+    units: usize,
     plain: PgConnection,
 }
 
@@ -84,15 +90,32 @@ impl Subject {
             .options(MAIN)
             .options([("role", "forecourt_app"), ("app.tenant", tenant.to_string().as_str())]);
         let plain = PgConnection::connect_with(&options).await?;
-        Ok(Subject { store, tenant, plain })
+        Ok(Subject { store, tenant, units: units as usize, plain })
     }
 
-    /// Reads and builds as the product does: one after the other, on one connection.
+    /// Reads and builds as the product does: on one connection, units taken by a builder beside the reading.
     async fn load(&self) -> Result<Snapshot> {
         let mut tx = self.store.tenant_snapshot(self.tenant).await?;
-        let lot = tx.lot().await?;
+        let units = self.units;
+        let (sender, batches) = mpsc::channel::<Vec<Listing>>();
+        let builder = tokio::task::spawn_blocking(move || {
+            let mut builder = Builder::new(units);
+            batches.into_iter().flatten().try_for_each(|unit| builder.push(unit)).map(|()| builder)
+        });
+        let mut batch = Vec::new();
+        let take = |unit| {
+            batch.push(unit);
+            if batch.len() == BATCH {
+                // A builder that has failed says so at the end.
+                let _ = sender.send(std::mem::replace(&mut batch, Vec::with_capacity(BATCH)));
+            }
+        };
+        let lot = tx.lot_by_unit(take).await?;
+        let _ = sender.send(batch);
+        drop(sender);
         tx.rollback().await?;
-        Ok(built(lot))
+        let gone: Vec<_> = lot.removed.into_iter().map(removed).collect();
+        Ok(builder.await??.finish(lot.version, &gone))
     }
 
     /// The bytes of the same columns, thrown away: what the database takes at least.
@@ -108,10 +131,6 @@ impl Subject {
         }
         Ok(bytes)
     }
-}
-
-fn built(lot: Lot) -> Snapshot {
-    Snapshot::build(lot.version, lot.listings, lot.removed.into_iter().map(removed).collect())
 }
 
 fn removed(unit: store::Removed) -> Removed {
