@@ -1,7 +1,7 @@
 //! Lots past the widths that small ones are packed in.
 
 use contract::payload::{Filters, Sort, SortField, SortOrder};
-use inventory::{Delta, Snapshot, Start, facets, find, search};
+use inventory::{Builder, Delta, Found, OutOfOrder, Snapshot, Start, facets, find, search};
 
 use crate::lots::{self, Taste};
 use crate::oracle;
@@ -114,4 +114,40 @@ fn versions_cross_the_width_of_their_numbers() {
     }
     let index = |snapshot: &Snapshot| snapshot.weight() - snapshot.documents();
     assert!(index(&shrunk) * 100 <= index(&built(60..65_560)) * 110);
+}
+
+/// A lot that is built while its units come is the lot that is built of all of them; also where a second thread helps.
+#[test]
+fn a_builder_makes_what_building_at_once_makes() {
+    let mut rng = lots::rng(9);
+    let taste = Taste { filled: 0.7, prices: 40 };
+    let mut units: Vec<_> = (0..5_000).map(|i| lots::unit(&mut rng, i, &taste)).collect();
+    units.sort_by(|a, b| a.vehicle_id.cmp(&b.vehicle_id));
+    units.dedup_by(|a, b| a.vehicle_id == b.vehicle_id);
+    for count in [0, 1, 130, units.len()] {
+        let units = &units[..count];
+        let at_once = Snapshot::build(3, units.to_vec(), Vec::new());
+        let mut builder = Builder::new(7);
+        units.iter().for_each(|unit| builder.push(unit.clone()).unwrap());
+        if let Some(first) = units.first() {
+            assert_eq!(builder.push(first.clone()), Err(OutOfOrder));
+        }
+        let built = builder.finish(3, &[]);
+        assert_eq!((built.version(), built.len(), built.weight()), (3, count, at_once.weight()));
+        for query in [None, Some("the"), Some("a")] {
+            let filters = Filters { query: query.map(str::to_owned), ..Filters::default() };
+            assert_eq!(facets(&built, &filters), facets(&at_once, &filters));
+            let page = |snapshot| {
+                let page = search(snapshot, &filters, Sort::DEFAULT, Start::Beginning, 50).unwrap();
+                let rows = page.rows.iter().map(|row| row.vehicle_id.to_owned());
+                (page.total, rows.collect::<Vec<_>>())
+            };
+            assert_eq!(page(&built), page(&at_once));
+        }
+        for unit in units {
+            let detail = unit.detail.as_ref().unwrap_or(&unit.listing);
+            let found = find(&built, None, Some(&unit.vehicle_id), None);
+            assert_eq!(found, Found::Live { vehicle_id: &unit.vehicle_id, document: detail });
+        }
+    }
 }

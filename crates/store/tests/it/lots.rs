@@ -85,6 +85,10 @@ async fn a_version_is_one_state_and_only_grows() {
     assert_eq!(write(&ground, id, &[cheaper.clone()]).await, 2);
     let lot = reader.lot().await.unwrap();
     assert_eq!((lot.version, lot.listings[0].price), (1, Some(20_000)));
+    let mut units = Vec::new();
+    let by_unit = reader.lot_by_unit(|unit| units.push(unit)).await.unwrap();
+    assert!(by_unit.listings.is_empty());
+    assert_eq!(store::Lot { listings: units, ..by_unit }, lot);
     drop(reader);
     let lot = ground.store.read(id, |tx| Box::pin(async move { tx.lot().await })).await.unwrap();
     assert_eq!((lot.version, lot.listings[0].clone()), (2, cheaper));
