@@ -208,8 +208,8 @@ async fn in_time<T>(read: impl Future<Output = Result<T, store::Error>>) -> Resu
 /// Units are handed over in batches: waking another thread costs more than most units do.
 const BATCH: usize = 32;
 
-/// Builds beside the reading. The database tells units more slowly than they are taken, so none are waiting; that
-/// leaves most of the work done, and without a permit, when the last unit has come.
+/// Builds beside the reading, and without a permit: most of the work is done when the last unit has come. Where
+/// processors are short units wait here, at worst all of them, as they would if the lot were read first.
 struct Building {
     batch: Vec<Listing>,
     batches: Sender<Vec<Listing>>,
