@@ -13,7 +13,7 @@ use crate::goals::{Board, Only};
 use crate::http::{self, Against, Narrow, Op};
 use crate::rounds::Pace;
 use crate::world::World;
-use crate::{cold, consistency, core, memory, peers, servers, sql};
+use crate::{cold, consistency, core, day, memory, peers, servers, sql};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -96,6 +96,15 @@ enum Command {
     },
     /// 2,000 dealers in one process: memory, and speed beside a process with three
     Dealers {
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A day of changes in a few minutes: whether memory returns to where it was; up to 18 minutes longer, until the
+    /// last cursors have run out
+    Day {
+        /// How long the day is
+        #[arg(long, default_value_t = 10, value_name = "MINUTES")]
+        minutes: u64,
         #[command(flatten)]
         common: Common,
     },
@@ -191,6 +200,9 @@ pub(crate) fn run() -> ExitCode {
             common.measure(3.0, |world, _, only, board| memory::run(world, only, board))
         }
         Command::Dealers { common } => common.measure(3.0, memory::dealers),
+        Command::Day { minutes, common } => common.measure(3.0, |world, _, _, board| {
+            day::run(world, Duration::from_secs(60 * minutes.max(1)), board)
+        }),
         Command::Consistency { drop_notify, walk, common } => {
             let which = consistency::Which { drop_notify, walk };
             common.measure(3.0, |world, pace, only, board| consistency::run(world, pace, only, which, board))

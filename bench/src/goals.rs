@@ -89,6 +89,8 @@ pub(crate) const BARS: &[Bar] = &[
     at_most("G23", "faults", "walks with a gap, a double or another total", 0.0, 0.0),
     at_least("peers", "search", "search ÷ best server of an official SDK", 8.0, 8.0),
     at_most("dealers", "memory", "2,000 dealers: resident ÷ 1.25 × vehicles × (440 + documents)", 1.0, 1.0),
+    at_most("day", "resident", "resident memory after a day of changes ÷ before", 1.2, 1.1),
+    at_most("day", "accounted", "accounted memory after a day of changes ÷ before", 1.05, 1.02),
     at_least("dealers", "rate", "search over 2,000 dealers ÷ over 3", 0.8, 0.8),
 ];
 

@@ -8,6 +8,7 @@ mod cold;
 mod consistency;
 mod core;
 mod data;
+mod day;
 mod goals;
 mod http;
 mod load;
