@@ -79,7 +79,7 @@ impl Subject {
             let found = self.table.search(&asked.data, LIMIT);
             let ids: Vec<String> = found.rows.iter().map(|row| format!("veh_{row:06}")).collect();
             let same =
-                page.total == found.total as u64 && page.rows.iter().map(|row| row.vehicle_id).eq(&ids);
+                page.total == found.total as u64 && page.rows.iter().map(|row| row.vehicle_id()).eq(&ids);
             ensure!(same, "index and scan differ about {}", asked.data);
         }
         Ok(())

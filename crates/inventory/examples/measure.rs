@@ -160,7 +160,7 @@ fn questions(name: &str, snapshot: &Snapshot, asked: &[(Filters, Sort)], texts: 
             let (filters, sort) = &asked[i];
             let page = search(snapshot, filters, *sort, Start::Beginning, 20).unwrap();
             let mut out: Vec<u8> = Vec::with_capacity(32 * 1024);
-            page.rows.iter().for_each(|row| out.extend_from_slice(row.listing.as_bytes()));
+            page.rows.iter().for_each(|row| out.extend_from_slice(row.listing()));
             black_box(&out);
         },
         asked.len(),

@@ -8,6 +8,7 @@ use crate::Snapshot;
 use crate::bitset::Bits;
 use crate::column::Column;
 use crate::filter;
+use crate::unit::Unit;
 
 /// A page of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,14 +21,32 @@ pub struct Page<'a> {
     pub more: bool,
 }
 
-/// A unit on a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A unit on a page. Its texts are not looked at before they are asked for: they lie far apart in memory, and who
+/// waits for one after the other waits longer than all of the search took.
+#[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// The dealer's id of the unit; where the next page starts after.
-    pub vehicle_id: &'a str,
-    /// The unit's listing document, a JSON object.
-    pub listing: &'a str,
+    unit: &'a Unit,
 }
+
+impl<'a> Row<'a> {
+    /// The dealer's id of the unit; where the next page starts after.
+    pub fn vehicle_id(self) -> &'a str {
+        self.unit.vehicle_id()
+    }
+
+    /// The unit's listing document, a JSON object in UTF-8.
+    pub fn listing(self) -> &'a [u8] {
+        self.unit.listing()
+    }
+}
+
+impl PartialEq for Row<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.vehicle_id() == other.vehicle_id() && self.listing() == other.listing()
+    }
+}
+
+impl Eq for Row<'_> {}
 
 /// Where a page begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,11 +99,9 @@ pub fn search<'a>(
     let mut rows = order.page(&matching, total, &wanted);
     let more = rows.len() > limit;
     rows.truncate(limit);
-    let row = |row: &u32| {
-        let unit = snapshot.units.get(*row)?;
-        Some(Row { vehicle_id: unit.vehicle_id(), listing: unit.listing() })
-    };
-    Ok(Page { total: total as u64, rows: rows.iter().filter_map(row).collect(), more })
+    let mut page = Vec::with_capacity(rows.len());
+    page.extend(rows.iter().filter_map(|row| snapshot.units.get(*row)).map(|unit| Row { unit }));
+    Ok(Page { total: total as u64, rows: page, more })
 }
 
 /// Which part of the matches, in order.

@@ -87,18 +87,20 @@ impl Unit {
         self.text.as_ptr()
     }
 
-    /// The document of search results.
-    pub(crate) fn listing(&self) -> &str {
-        self.text.get(..self.listing_end as usize).unwrap_or_default()
+    /// The document of search results. As bytes, since to cut a text is to look at where it is cut, which has to
+    /// be waited for.
+    pub(crate) fn listing(&self) -> &[u8] {
+        self.text.as_bytes().get(..self.listing_end as usize).unwrap_or_default()
     }
 
     /// The document of the detail answer.
     pub(crate) fn detail(&self) -> &str {
         if self.detail_end > self.listing_end {
-            self.text.get(self.listing_end as usize..self.detail_end as usize).unwrap_or_default()
+            self.text.get(self.listing_end as usize..self.detail_end as usize)
         } else {
-            self.listing()
+            self.text.get(..self.listing_end as usize)
         }
+        .unwrap_or_default()
     }
 
     /// The dealer's id.

@@ -61,7 +61,7 @@ impl Skill for Search {
         let last = page.more.then(|| page.rows.last()).flatten();
         let next = last.map(|last| {
             held.keep_until(expires_at);
-            let next = Cursor { version, after: last.vehicle_id.to_owned(), expires_at };
+            let next = Cursor { version, after: last.vehicle_id().to_owned(), expires_at };
             cursor::encode(&dealer.inner.cursor_key, &scope, &next)
         });
         open_payload(out, Self::ID);
@@ -72,7 +72,7 @@ impl Skill for Search {
 }
 
 fn write_result(out: &mut Vec<u8>, page: &Page<'_>, limit: i64, next: Option<&str>, raw: &Value, sort: Sort) {
-    let documents: usize = page.rows.iter().map(|row| row.listing.len() + 1).sum();
+    let documents: usize = page.rows.iter().map(|row| row.listing().len() + 1).sum();
     out.reserve(documents + 1024);
     let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
     text("{\"total\":");
@@ -99,11 +99,11 @@ fn write_result(out: &mut Vec<u8>, page: &Page<'_>, limit: i64, next: Option<&st
     text("\"},\"vehicles\":[");
     for (i, row) in page.rows.iter().enumerate() {
         if i > 0 {
-            text(",");
+            out.push(b',');
         }
-        text(row.listing);
+        out.extend_from_slice(row.listing());
     }
-    text("]}");
+    out.extend_from_slice(b"]}");
 }
 
 /// Appends the request's own filters without empty lists (AAP.md 16.2 #7). Written as they stand: copies of them,

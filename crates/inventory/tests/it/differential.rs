@@ -88,7 +88,7 @@ fn larger_lots_agree_with_the_oracle() {
                 _ => (Start::Beginning, 0),
             };
             let page = search(&snapshot, &filters, sort, start, 20).unwrap();
-            let ids: Vec<&str> = page.rows.iter().map(|row| row.vehicle_id).collect();
+            let ids: Vec<&str> = page.rows.iter().map(|row| row.vehicle_id()).collect();
             let wanted: Vec<&str> =
                 expected[from..].iter().take(20).map(|unit| unit.vehicle_id.as_str()).collect();
             assert_eq!(ids, wanted, "seed {seed}, {sort:?}, {start:?}, {filters:?}");
@@ -115,10 +115,10 @@ fn check_walk(
         let page = search(snapshot, filters, sort, start, limit).unwrap();
         assert_eq!(page.total, expected.len() as u64, "{context}");
         assert!(page.rows.len() == limit || !page.more, "{context}");
-        let ids: Vec<String> = page.rows.iter().map(|row| row.vehicle_id.to_owned()).collect();
+        let ids: Vec<String> = page.rows.iter().map(|row| row.vehicle_id().to_owned()).collect();
         for row in &page.rows {
-            let document: serde_json::Value = serde_json::from_str(row.listing).unwrap();
-            assert_eq!(document["vehicle_id"], row.vehicle_id);
+            let document: serde_json::Value = serde_json::from_slice(row.listing()).unwrap();
+            assert_eq!(document["vehicle_id"], row.vehicle_id());
         }
         let (more, empty) = (page.more, ids.is_empty());
         seen.extend(ids);
@@ -146,7 +146,7 @@ fn check_skips(
         let page = search(snapshot, filters, sort, Start::Skip(skip), limit).unwrap();
         let from = expected.len().min(usize::try_from(skip).unwrap());
         let to = from.saturating_add(limit).min(expected.len());
-        let ids: Vec<&str> = page.rows.iter().map(|row| row.vehicle_id).collect();
+        let ids: Vec<&str> = page.rows.iter().map(|row| row.vehicle_id()).collect();
         assert_eq!(ids, expected[from..to], "skip {skip} limit {limit}, {context}");
         assert_eq!((page.total, page.more), (expected.len() as u64, to < expected.len()), "{context}");
     }

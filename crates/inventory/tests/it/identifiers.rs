@@ -47,7 +47,7 @@ fn identifiers_are_tried_in_order_and_live_units_win() {
     let Found::Live { document, .. } = find(&snapshot, None, Some("z"), None) else { panic!() };
     assert!(document.contains("\"description\":\"words\""));
     let page = search(&snapshot, &Filters::default(), Sort::DEFAULT, Start::Beginning, 9).unwrap();
-    assert!(page.rows.iter().all(|row| !row.listing.contains("words")));
+    assert!(page.rows.iter().all(|row| !String::from_utf8_lossy(row.listing()).contains("words")));
 }
 
 #[test]

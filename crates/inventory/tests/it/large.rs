@@ -27,7 +27,7 @@ fn seventy_thousand_units_with_a_color_each() {
     let price = |order| Sort { field: SortField::Price, order };
     let find = |filters: &Filters, sort: Sort| {
         let page = search(&snapshot, filters, sort, Start::Beginning, 3).unwrap();
-        (page.total, page.rows.iter().map(|row| row.vehicle_id.to_owned()).collect::<Vec<_>>())
+        (page.total, page.rows.iter().map(|row| row.vehicle_id().to_owned()).collect::<Vec<_>>())
     };
     let color = Filters { exterior_color: vec!["tint 69999".into()], ..Filters::default() };
     assert_eq!(find(&color, Sort::DEFAULT), (1, vec!["69999".into()]));
@@ -93,7 +93,7 @@ fn versions_cross_the_width_of_their_numbers() {
                     let sort = Sort { field, order };
                     let page =
                         search(snapshot, &Filters::default(), sort, Start::Beginning, usize::MAX).unwrap();
-                    page.rows.iter().map(|row| row.vehicle_id.to_owned()).collect::<Vec<_>>()
+                    page.rows.iter().map(|row| row.vehicle_id().to_owned()).collect::<Vec<_>>()
                 };
                 assert!(page(made) == page(&built));
             }
@@ -110,7 +110,7 @@ fn versions_cross_the_width_of_their_numbers() {
         }
         let color = Filters { exterior_color: vec![format!("tint {last:05}")], ..Filters::default() };
         let page = search(made, &color, Sort::DEFAULT, Start::Beginning, 3).unwrap();
-        assert_eq!((page.total, page.rows[0].vehicle_id), (1, format!("{last:05}").as_str()));
+        assert_eq!((page.total, page.rows[0].vehicle_id()), (1, format!("{last:05}").as_str()));
     }
     let index = |snapshot: &Snapshot| snapshot.weight() - snapshot.documents();
     assert!(index(&shrunk) * 100 <= index(&built(60..65_560)) * 110);
@@ -139,7 +139,7 @@ fn a_builder_makes_what_building_at_once_makes() {
             assert_eq!(facets(&built, &filters), facets(&at_once, &filters));
             let page = |snapshot| {
                 let page = search(snapshot, &filters, Sort::DEFAULT, Start::Beginning, 50).unwrap();
-                let rows = page.rows.iter().map(|row| row.vehicle_id.to_owned());
+                let rows = page.rows.iter().map(|row| row.vehicle_id().to_owned());
                 (page.total, rows.collect::<Vec<_>>())
             };
             assert_eq!(page(&built), page(&at_once));

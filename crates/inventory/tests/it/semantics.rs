@@ -24,7 +24,7 @@ fn filters(filters: Value) -> Filters {
 /// The ids of all matches, by id.
 pub(crate) fn ids(snapshot: &Snapshot, wanted: Value) -> Vec<&str> {
     let page = search(snapshot, &filters(wanted), Sort::DEFAULT, Start::Beginning, usize::MAX).unwrap();
-    let mut ids: Vec<&str> = page.rows.iter().map(|row| row.vehicle_id).collect();
+    let mut ids: Vec<&str> = page.rows.iter().map(|row| row.vehicle_id()).collect();
     ids.sort_unstable();
     ids
 }
@@ -40,7 +40,7 @@ fn walk(snapshot: &Snapshot, sort: Sort, limit: usize) -> Vec<String> {
         let start = seen.last().map_or(Start::Beginning, |id| Start::After(id));
         let page = search(snapshot, &Filters::default(), sort, start, limit).unwrap();
         assert_eq!(page.total, snapshot.len() as u64);
-        let ids: Vec<String> = page.rows.iter().map(|row| row.vehicle_id.to_owned()).collect();
+        let ids: Vec<String> = page.rows.iter().map(|row| row.vehicle_id().to_owned()).collect();
         let more = page.more;
         seen.extend(ids);
         // A wrong engine could go round for ever.
@@ -316,7 +316,7 @@ fn a_page_can_start_behind_a_unit_that_does_not_match() {
     let rest = |after, order| {
         let page = search(&snapshot, &wanted, by(SortField::Price, order), Start::After(after), 9).unwrap();
         assert_eq!(page.total, 3);
-        page.rows.iter().map(|row| row.vehicle_id).collect::<Vec<_>>()
+        page.rows.iter().map(|row| row.vehicle_id()).collect::<Vec<_>>()
     };
     assert_eq!(rest("b", SortOrder::Asc), ["c", "d"]);
     assert_eq!(rest("b", SortOrder::Desc), ["a", "d"]);

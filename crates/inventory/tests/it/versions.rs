@@ -53,7 +53,7 @@ impl Yard {
 fn page(snapshot: &Snapshot, filters: &Filters, sort: Sort, start: Start<'_>, limit: usize) -> String {
     match search(snapshot, filters, sort, start, limit) {
         Ok(page) => {
-            let rows: Vec<_> = page.rows.iter().map(|row| (row.vehicle_id, row.listing)).collect();
+            let rows: Vec<_> = page.rows.iter().map(|row| (row.vehicle_id(), row.listing())).collect();
             format!("{} {} {rows:?}", page.total, page.more)
         }
         Err(unknown) => unknown.to_string(),
