@@ -38,7 +38,7 @@ const CURSORS: Duration = Duration::from_secs(18 * 60);
 pub(crate) fn run(world: &World, length: Duration, board: &mut Board) -> Result<()> {
     let lots: Vec<Lot> = (0..LOTS.0).map(|n| Lot::new(format!("day-{n:03}"), LOTS.1)).collect();
     world.runtime.block_on(world.cluster.ensure(MAIN, &lots, world.forecourt()))?;
-    let product = world.product(MAIN, &["--warm-up", "0"])?;
+    let product = world.product(MAIN, &[])?;
     let asked: Vec<Asked> = lots.iter().flat_map(|lot| data::search(lot, 3)).collect();
     ask_all(product.address(), &asked)?;
     let before = Taken::read(&product)?;
