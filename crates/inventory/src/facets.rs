@@ -1,6 +1,7 @@
 //! How many of the matching units have each value.
 
 use std::borrow::Cow;
+use std::hint::black_box;
 use std::ops::Range;
 
 use contract::payload::Filters;
@@ -200,6 +201,12 @@ fn count_rows<T: Copy + Into<u32>>(cells: &[[T; FACETED]], rows: &Bits, split: u
 
 /// The last `N` fields; a fixed number, so that the inner loop is none.
 fn count_last<T: Copy + Into<u32>, const N: usize>(cells: &[[T; FACETED]], rows: &Bits, counts: &mut [u32]) {
+    // Rows lie far apart in memory: read first without looking at what is read, they are waited for at once.
+    let mut read = 0_u32;
+    rows.each(|row| {
+        read ^= cells.get(row as usize).and_then(|cells| cells.last()).map_or(0, |term| (*term).into());
+    });
+    black_box(read);
     rows.each(|row| {
         if let Some(cells) = cells.get(row as usize).and_then(|cells| cells.last_chunk::<N>()) {
             for term in cells {
