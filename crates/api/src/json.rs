@@ -235,7 +235,9 @@ fn code_unit(text: &str) -> Option<u16> {
 pub(crate) fn deeper_than(text: &[u8], limit: usize) -> bool {
     // Counted without looking at strings, many bytes in a step: so few brackets cannot nest deeper. `[` and `{`
     // differ in one bit.
-    if text.iter().filter(|byte| **byte & !0x20 == b'[').count() <= limit {
+    let brackets = |part: &[u8]| part.iter().map(|byte| u8::from(byte & !0x20 == b'[')).sum::<u8>();
+    // In parts that a byte can count, which is what a processor does sixteen of at once.
+    if text.chunks(128).map(|part| usize::from(brackets(part))).sum::<usize>() <= limit {
         return false;
     }
     let mut depth = 0usize;

@@ -116,8 +116,10 @@ impl Appended<'_> {
         self.0.push('"');
         let begin = self.0.len();
         write(self.0);
-        let plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-        if self.0.bytes().skip(begin).all(plain) {
+        let odd = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
+        let written = self.0.as_bytes().get(begin..).unwrap_or_default();
+        // All of it is looked at, so that the processor may look at many bytes at once.
+        if !written.iter().fold(false, |found, byte| found | odd(*byte)) {
             self.0.push_str("\",");
         } else {
             let text = Value::from(self.0.split_off(begin)).to_string();
