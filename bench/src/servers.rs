@@ -1,11 +1,12 @@
 //! Servers that this program itself can be: what the product is held against.
 
 use std::net::TcpListener;
+use std::rc::Rc;
 
+use actix_web::dev::{ServiceRequest, fn_service};
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use actix_web::middleware::from_fn;
 use actix_web::web::{self, Bytes, Data};
-use actix_web::{App, HttpResponse, HttpServer};
+use actix_web::{App, Error, HttpResponse, HttpServer};
 use anyhow::{Context, Result};
 use api::{ApiState, TrustedProxies};
 use dealer::{Dealer, DealerSettings, Origin, RequestChecks};
@@ -86,7 +87,11 @@ pub(crate) async fn libraries(database_url: &str, checks: RequestChecks, workers
     let listener = TcpListener::bind("127.0.0.1:0")?;
     announce(&listener)?;
     HttpServer::new(move || {
-        App::new().configure(|config| api::configure(config, state.clone())).wrap(from_fn(api::observe))
+        let state = Rc::new(state.clone());
+        App::new().default_service(fn_service(move |request: ServiceRequest| {
+            let state = Rc::clone(&state);
+            async move { Ok::<_, Error>(api::answer(&state, request).await) }
+        }))
     })
     .workers(workers)
     .listen(listener)?

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use actix_web::web::{self, Payload};
+use actix_web::dev::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use contract::ContractVersion;
 use dealer::{Dealer, OwnHost, Place, ResolveError, Tenant};
@@ -23,23 +23,18 @@ pub(crate) struct Target {
 }
 
 /// Answers every request.
-pub(crate) async fn serve(
-    request: HttpRequest,
-    payload: Payload,
-    state: web::Data<ApiState>,
-) -> HttpResponse {
-    let state = state.get_ref();
+pub(crate) async fn serve(request: &HttpRequest, payload: Payload, state: &ApiState) -> HttpResponse {
     let path = request.path();
-    if let Some(answered) = cors::preflight(&request) {
+    if let Some(answered) = cors::preflight(request) {
         return answered;
     }
     let Some(dealer) = state.dealer() else {
-        return ops::serve(&request, state, path).await.unwrap_or_else(|| answer::unavailable(&request));
+        return ops::serve(request, state, path).await.unwrap_or_else(|| answer::unavailable(request));
     };
-    let host = state.proxies().host(&request).map(host_name).unwrap_or_default();
+    let host = state.proxies().host(request).map(host_name).unwrap_or_default();
     match dealer_host(dealer, &host) {
-        Some(place) => at_dealer(&request, payload, dealer, place, path).await,
-        None => at_platform(&request, payload, state, dealer, path).await,
+        Some(place) => at_dealer(request, payload, dealer, place, path).await,
+        None => at_platform(request, payload, state, dealer, path).await,
     }
 }
 

@@ -19,11 +19,10 @@ mod proxy;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use actix_web::web;
 use dealer::Dealer;
 
 pub use limits::{MAX_BODY, MAX_DEPTH};
-pub use observe::observe;
+pub use observe::answer;
 pub use pages::search_command;
 pub use proxy::{ProxyError, TrustedProxies};
 
@@ -87,9 +86,4 @@ impl ApiState {
     pub(crate) fn meters(&self) -> &observe::Meters {
         &self.inner.meters
     }
-}
-
-/// Mounts everything. Wrap the `App` in [`observe()`] as well.
-pub fn configure(config: &mut web::ServiceConfig, state: ApiState) {
-    config.app_data(web::Data::new(state)).default_service(web::to(address::serve));
 }

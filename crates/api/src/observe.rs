@@ -3,24 +3,22 @@
 use std::net::IpAddr;
 use std::time::Instant;
 
-use actix_web::body::MessageBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::error::ErrorInternalServerError;
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::ConnectionType;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage, HttpRequest, web};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use dealer::{Dealer, LotCounts};
 use opentelemetry::metrics::{Counter, Histogram};
 use opentelemetry::propagation::Extractor;
 use opentelemetry::{KeyValue, global};
-use tracing::{Instrument, field};
+use tracing::{Instrument, Level, field};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use uuid::fmt::Simple;
 
-use crate::{ApiState, cors, ids};
+use crate::{ApiState, address, cors, ids};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// What an interface learned about its request, for counting.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,7 +38,7 @@ struct Trail {
     note: Note,
 }
 
-/// The id of a request; empty outside of [`observe`].
+/// The id of a request; empty outside of [`answer`].
 pub(crate) fn request_id(request: &HttpRequest) -> String {
     let extensions = request.extensions();
     let id = extensions.get::<Trail>().and_then(|trail| trail.id.to_str().ok());
@@ -75,26 +73,24 @@ impl Meters {
     }
 }
 
-/// Middleware: `App::wrap(from_fn(api::observe))`.
-///
-/// # Errors
-/// Those of the service below, unchanged.
-pub async fn observe(
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
+/// Answers every request: for `App::default_service`, with nothing around it. Each layer of the framework would be
+/// another allocation and another way through code that is no longer at hand.
+pub async fn answer(state: &ApiState, request: ServiceRequest) -> ServiceResponse {
+    let (request, payload) = request.into_parts();
+    let response = observed(state, &request, payload).await;
+    ServiceResponse::new(request, response)
+}
+
+async fn observed(state: &ApiState, request: &HttpRequest, payload: Payload) -> HttpResponse {
     let began = Instant::now();
-    let Some(state) = request.app_data::<web::Data<ApiState>>().cloned() else {
-        return Err(ErrorInternalServerError("the middleware is mounted without its state"));
-    };
-    let id = id_of(&request, &state);
-    let client = state.proxies().client(request.request());
-    let span = span_of(&request, &id, client);
+    let id = id_of(request, state);
+    let client = state.proxies().client(request);
+    let span = span_of(request, &id, client);
     request.extensions_mut().insert(Trail { id: id.clone(), note: Note::default() });
 
     // Polled in place, so that the span is still at hand afterwards and need not be counted twice.
-    let mut running = std::pin::pin!(next.call(request).instrument(span));
-    let mut response = running.as_mut().await?;
+    let mut running = std::pin::pin!(address::serve(request, payload, state).instrument(span));
+    let mut response = running.as_mut().await;
     let span = running.as_ref().get_ref().span();
 
     let headers = response.headers_mut();
@@ -102,11 +98,14 @@ pub async fn observe(
     cors::open(headers);
     if state.is_draining() {
         // Not the header by hand: the encoder writes its own, and must know that the connection ends.
-        response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+        response.head_mut().set_connection_type(ConnectionType::Close);
     }
     let status = response.status().as_u16();
-    let note = response.request().extensions().get::<Trail>().map(|trail| trail.note).unwrap_or_default();
-    span.record("status", status);
+    let note = request.extensions().get::<Trail>().map(|trail| trail.note).unwrap_or_default();
+    // Below, the line says it itself; so only traces need it, and they are there where spans of this level are.
+    if status >= 500 || tracing::span_enabled!(Level::DEBUG) {
+        span.record("status", status);
+    }
     let took = began.elapsed();
     let meters = state.meters();
     meters.duration.record(
@@ -129,17 +128,17 @@ pub async fn observe(
     span.in_scope(|| {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         // A probe that is told "not ready" was answered, not failed.
-        if status >= 500 && response.request().path() != "/readyz" {
+        if status >= 500 && request.path() != "/readyz" {
             tracing::warn!(status, micros, "request failed");
         } else {
             tracing::debug!(status, micros, outcome = note.outcome, "request answered");
         }
     });
-    Ok(response)
+    response
 }
 
 /// A proxy of ours may have given the request its id already; strangers may not choose one.
-fn id_of(request: &ServiceRequest, state: &ApiState) -> HeaderValue {
+fn id_of(request: &HttpRequest, state: &ApiState) -> HeaderValue {
     let from_proxy = request
         .peer_addr()
         .filter(|peer| state.proxies().contains(peer.ip()))
@@ -156,7 +155,7 @@ fn id_of(request: &ServiceRequest, state: &ApiState) -> HeaderValue {
     })
 }
 
-fn span_of(request: &ServiceRequest, id: &HeaderValue, client: Option<IpAddr>) -> tracing::Span {
+fn span_of(request: &HttpRequest, id: &HeaderValue, client: Option<IpAddr>) -> tracing::Span {
     // Everything that is known is given at once: a field that comes later is another way through all layers.
     let span = tracing::info_span!(
         "request",
@@ -169,7 +168,7 @@ fn span_of(request: &ServiceRequest, id: &HeaderValue, client: Option<IpAddr>) -
         status = field::Empty,
         otel.kind = "server",
     );
-    if request.headers().contains_key("traceparent") {
+    if request.headers().contains_key(TRACEPARENT) {
         let parent =
             global::get_text_map_propagator(|propagator| propagator.extract(&Headers(request.headers())));
         // Without a tracing layer there is nothing to join.

@@ -3,6 +3,9 @@
 use std::net::IpAddr;
 
 use actix_web::HttpRequest;
+use actix_web::http::header::{self, HeaderName};
+
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
 /// Networks of reverse proxies whose `X-Forwarded-*` headers are believed. Nobody else's are.
 #[derive(Debug, Clone, Default)]
@@ -43,7 +46,7 @@ impl TrustedProxies {
         // The nearest proxy adds its own word at the end, on a line of its own or behind a comma; what stands
         // before it is hearsay.
         if self.peer_is_trusted(request)
-            && let Some(forwarded) = request.headers().get_all("x-forwarded-host").last()
+            && let Some(forwarded) = request.headers().get_all(FORWARDED_HOST).last()
             && let Ok(forwarded) = forwarded.to_str()
         {
             return forwarded.rsplit(',').next().map(str::trim);
@@ -51,7 +54,7 @@ impl TrustedProxies {
         // A host in the request line (always in HTTP/2, sometimes through proxies) outranks the header
         // (RFC 9112 3.2.2, RFC 9113 8.3.1).
         let authority = request.uri().authority().map(|authority| authority.as_str());
-        authority.or_else(|| request.headers().get("host").and_then(|value| value.to_str().ok()))
+        authority.or_else(|| request.headers().get(header::HOST).and_then(|value| value.to_str().ok()))
     }
 
     /// The address of the client, as far as it can be believed.

@@ -2,12 +2,12 @@
 //! cutting anybody off.
 
 use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::dev::ServerHandle;
-use actix_web::middleware::from_fn;
-use actix_web::{App, HttpServer, web};
+use actix_web::dev::{ServerHandle, ServiceRequest, fn_service};
+use actix_web::{App, Error, HttpServer};
 use api::ApiState;
 use dealer::{Addresses, Dealer, DealerSettings, Origin, RequestChecks};
 use store::{Database, Store};
@@ -173,11 +173,15 @@ impl Http {
         let connections = Arc::clone(&traffic);
         let server = HttpServer::new(move || {
             counter.enrol();
-            App::new()
-                .app_data(web::Data::from(Arc::clone(&counter)))
-                .configure(|config| api::configure(config, shared.clone()))
-                .wrap(from_fn(api::observe))
-                .wrap(from_fn(count))
+            // The worker's own: requests on several processors would wait for each other's counting of handles.
+            let own = Rc::new((Arc::clone(&counter), shared.clone()));
+            App::new().default_service(fn_service(move |request: ServiceRequest| {
+                let own = Rc::clone(&own);
+                async move {
+                    let (traffic, state) = own.as_ref();
+                    Ok::<_, Error>(count(traffic, api::answer(state, request)).await)
+                }
+            }))
         })
         .on_connect(move |_, data| connections.connected(data))
         .workers(settings.workers)

@@ -9,11 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use actix_web::body::MessageBody;
-use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
+use actix_web::dev::{Extensions, ServiceResponse};
 use actix_web::http::{ConnectionType, Version};
-use actix_web::middleware::Next;
-use actix_web::web;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -148,37 +145,34 @@ impl Drop for Connection {
 }
 
 /// A request, counted until it is answered or its client goes away.
-struct Request(Arc<Traffic>);
+struct Request<'a>(&'a Traffic);
 
-impl Request {
-    fn begin(traffic: Arc<Traffic>) -> Request {
+impl Request<'_> {
+    fn begin(traffic: &Traffic) -> Request<'_> {
         traffic.begun.fetch_add(1, Relaxed);
         traffic.requests.fetch_add(1, Relaxed);
         Request(traffic)
     }
 }
 
-impl Drop for Request {
+impl Drop for Request<'_> {
     fn drop(&mut self) {
         self.0.requests.fetch_sub(1, Relaxed);
     }
 }
 
-/// Middleware, outside of whatever decides whether a connection ends.
+/// Counts a request while it is answered; `answering` is all that decides whether its connection ends.
 pub(crate) async fn count(
-    request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
-    let traffic = request.app_data::<web::Data<Traffic>>().map(|data| Arc::clone(data));
-    let counted = traffic.map(Request::begin);
-    let answer = next.call(request).await;
-    if let Ok(answer) = &answer {
-        // Over HTTP/2 the header means nothing, and the connection goes on.
-        let last = answer.response().head().connection_type() == ConnectionType::Close
-            && answer.request().version() < Version::HTTP_2;
-        if let (true, Some(connection)) = (last, answer.request().conn_data::<Connection>()) {
-            connection.leaves();
-        }
+    traffic: &Traffic,
+    answering: impl Future<Output = ServiceResponse>,
+) -> ServiceResponse {
+    let counted = Request::begin(traffic);
+    let answer = answering.await;
+    // Over HTTP/2 the header means nothing, and the connection goes on.
+    let last = answer.response().head().connection_type() == ConnectionType::Close
+        && answer.request().version() < Version::HTTP_2;
+    if let (true, Some(connection)) = (last, answer.request().conn_data::<Connection>()) {
+        connection.leaves();
     }
     drop(counted);
     answer

@@ -7,7 +7,7 @@ mod page;
 use std::future::Future;
 use std::pin::Pin;
 
-use actix_web::web::Payload;
+use actix_web::dev::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use dealer::Dealer;
 

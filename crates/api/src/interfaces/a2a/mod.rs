@@ -8,9 +8,9 @@ mod usual;
 
 use std::borrow::Cow;
 
+use actix_web::dev::Payload;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
-use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use contract::{ContractSpec, ContractVersion, Fault};
 use dealer::{Call, Dealer, Place, ResolveError};
@@ -183,10 +183,17 @@ impl Exchange<'_> {
         })?;
         let call = Call { tenant: target.tenant.clone(), contract: target.contract, min_version };
         let span = tracing::Span::current();
-        span.record("tenant", call.tenant.slug.as_str());
-        let skill = self.dealer.dispatch(&call, &parsed.data)?;
+        let tenant = call.tenant.slug.as_str();
+        let skill = match self.dealer.dispatch(&call, &parsed.data) {
+            Ok(skill) => skill,
+            Err(fault) => {
+                span.record("tenant", tenant);
+                return Err(fault.into());
+            }
+        };
         note.skill = skill.id.as_str();
-        span.record("skill", note.skill);
+        // At once: each is a way through all layers.
+        tracing::record_all!(span, tenant = tenant, skill = note.skill);
         message::check_input_mode(parsed.media_type.as_deref(), skill, self.spec)?;
         message::check_output_modes(&accepted, skill)?;
 
