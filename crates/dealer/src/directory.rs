@@ -2,9 +2,15 @@
 //! costs nothing.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use store::{DirectoryRow, TenantId, TenantState, VersionRow};
+
+use crate::tenant::Tenant;
+
+/// One look of so many goes to the cache of dealers all the same, which keeps those that it is asked for.
+const LOOKS: u32 = 16;
 
 /// Where a request was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +31,23 @@ pub(crate) struct Entry {
     pub(crate) inventory_version: u64,
     pub(crate) units: u64,
     domains: Vec<String>,
+    /// The dealer of this revision, as long as the cache keeps it.
+    held: Weak<Tenant>,
+    seat: Seat,
+}
+
+/// An entry as it was when somebody looked, and how often somebody did.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seat(Arc<AtomicU32>);
+
+impl Entry {
+    fn at_hand(&self) -> Result<Arc<Tenant>, Seat> {
+        // Not exact where several look at once; nobody needs it to be.
+        let looks = self.seat.0.load(Ordering::Relaxed).wrapping_add(1);
+        self.seat.0.store(looks, Ordering::Relaxed);
+        let held = if looks.is_multiple_of(LOOKS) { None } else { self.held.upgrade() };
+        held.ok_or_else(|| self.seat.clone())
+    }
 }
 
 /// What a look at the database told that was not known.
@@ -51,11 +74,13 @@ fn count(number: i64) -> u64 {
 }
 
 /// Whom a request was sent to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) id: TenantId,
     pub(crate) state: TenantState,
     pub(crate) revision: i64,
+    /// The dealer, or where to put it ([`Directory::hold`]) once it was had from the cache.
+    pub(crate) tenant: Result<Arc<Tenant>, Seat>,
 }
 
 /// All dealers, by every name they are reached by.
@@ -80,7 +105,23 @@ impl Directory {
             Place::Domain(domain) => maps.by_domain.get(domain),
         }?;
         let entry = maps.by_id.get(id)?;
-        Some(Found { id: entry.id, state: entry.state, revision: entry.revision })
+        let tenant = entry.at_hand();
+        Some(Found { id: entry.id, state: entry.state, revision: entry.revision, tenant })
+    }
+
+    /// Puts a dealer that the cache holds at hand, unless its entry has given way to another meanwhile.
+    pub(crate) fn hold(&self, id: TenantId, seat: &Seat, tenant: &Arc<Tenant>) {
+        let vacant =
+            |entry: &Entry| Arc::ptr_eq(&entry.seat.0, &seat.0) && entry.held.as_ptr() != Arc::as_ptr(tenant);
+        let maps = self.maps.read().unwrap_or_else(PoisonError::into_inner);
+        if !maps.by_id.get(&id).is_some_and(vacant) {
+            return;
+        }
+        drop(maps);
+        let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = maps.by_id.get_mut(&id).filter(|entry| vacant(entry)) {
+            entry.held = Arc::downgrade(tenant);
+        }
     }
 
     /// Whether an active dealer is reached at a domain. That of any other must look like one nobody ever had.
@@ -113,6 +154,8 @@ impl Directory {
                 inventory_version: count(row.inventory_version).max(heard),
                 units: count(row.units),
                 domains: row.domains,
+                held: Weak::new(),
+                seat: Seat::default(),
             },
         );
     }
@@ -125,6 +168,14 @@ impl Directory {
         }
         let fresh = fresh.maps.into_inner().unwrap_or_else(PoisonError::into_inner);
         *self.maps.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+    }
+
+    /// Has every dealer asked for anew. What somebody took from the cache before is not put at hand any more.
+    pub(crate) fn let_go(&self) {
+        let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
+        for entry in maps.by_id.values_mut() {
+            (entry.held, entry.seat) = (Weak::new(), Seat::default());
+        }
     }
 
     /// The numbers of every dealer that are known: revision and version of the lot.

@@ -201,6 +201,7 @@ pub(crate) async fn poll(inner: &Arc<Inner>) -> Result<(), FollowError> {
         warn!("the database was put back to an earlier state; everything is read anew");
         inner.directory.reset(changed);
         inner.tenants.invalidate_all();
+        inner.directory.let_go();
         inner.lots.forget_all();
         inner.confirm();
         return Ok(());

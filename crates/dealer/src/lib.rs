@@ -241,7 +241,7 @@ impl Dealer {
             TenantState::Suspended => return Err(ResolveError::Nobody("suspended")),
             TenantState::Removed => return Err(ResolveError::Nobody("removed")),
         }
-        self.inner.tenant(&entry).await
+        self.inner.tenant(entry).await
     }
 
     /// Whether a host name is some active dealer's own.
@@ -448,14 +448,22 @@ pub struct Figures {
 }
 
 impl Inner {
-    async fn tenant(&self, entry: &Found) -> Result<Arc<Tenant>, ResolveError> {
+    async fn tenant(&self, entry: Found) -> Result<Arc<Tenant>, ResolveError> {
+        let seat = match entry.tenant {
+            Ok(tenant) => return Ok(tenant),
+            Err(seat) => seat,
+        };
         let key = (entry.id, entry.revision);
-        if let Some(tenant) = self.tenants.get(&key).await {
-            return Ok(tenant);
-        }
-        // In a box: what every request carries along must stay small, and reading a dealer is large.
-        let load = self.tenants.try_get_with(key, self.load_tenant(entry.id));
-        Box::pin(load).await.map_err(ResolveError::Unreadable)
+        let tenant = match self.tenants.get(&key).await {
+            Some(tenant) => tenant,
+            None => {
+                // In a box: what every request carries along must stay small, and reading a dealer is large.
+                let load = self.tenants.try_get_with(key, self.load_tenant(entry.id));
+                Box::pin(load).await.map_err(ResolveError::Unreadable)?
+            }
+        };
+        self.directory.hold(entry.id, &seat, &tenant);
+        Ok(tenant)
     }
 
     #[tracing::instrument(name = "tenant.load", skip_all)]
