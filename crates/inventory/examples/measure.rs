@@ -159,7 +159,7 @@ fn questions(name: &str, snapshot: &Snapshot, asked: &[(Filters, Sort)], texts: 
         &|i| {
             let (filters, sort) = &asked[i];
             let page = search(snapshot, filters, *sort, Start::Beginning, 20).unwrap();
-            let mut out: Vec<u8> = Vec::with_capacity(32 * 1024);
+            let mut out: Vec<u8> = Vec::with_capacity(page.documents());
             page.rows.iter().for_each(|row| out.extend_from_slice(row.listing()));
             black_box(&out);
         },

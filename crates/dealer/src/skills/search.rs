@@ -72,8 +72,7 @@ impl Skill for Search {
 }
 
 fn write_result(out: &mut Vec<u8>, page: &Page<'_>, limit: i64, next: Option<&str>, raw: &Value, sort: Sort) {
-    let documents: usize = page.rows.iter().map(|row| row.listing().len() + 1).sum();
-    out.reserve(documents + 1024);
+    out.reserve(page.documents() + page.rows.len() + 1024);
     let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
     text("{\"total\":");
     text(&page.total.to_string());

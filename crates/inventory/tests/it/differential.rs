@@ -116,6 +116,7 @@ fn check_walk(
         assert_eq!(page.total, expected.len() as u64, "{context}");
         assert!(page.rows.len() == limit || !page.more, "{context}");
         let ids: Vec<String> = page.rows.iter().map(|row| row.vehicle_id().to_owned()).collect();
+        assert_eq!(page.documents(), page.rows.iter().map(|row| row.listing().len()).sum::<usize>());
         for row in &page.rows {
             let document: serde_json::Value = serde_json::from_slice(row.listing()).unwrap();
             assert_eq!(document["vehicle_id"], row.vehicle_id());
