@@ -51,18 +51,12 @@ impl Loaded {
 /// How long a server may be silent before the run is given up.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// How long the load generator rests when no answer is there. It looks again by itself and is not woken: waking it
-/// would be charged to the server, whose clients are on other machines, and the more so the slower the server is.
-const PAUSE: Duration = Duration::from_micros(20);
-
 /// Applies the load.
 ///
 /// # Errors
 /// The server cannot be reached, or any answer is not good: figures of a server that fails mean nothing.
 pub(crate) fn run(load: &Load<'_>) -> Result<Loaded> {
     ensure!(!load.requests.is_empty() && load.connections > 0, "there is nothing to ask");
-    // SAFETY: lets this thread's pauses end on time; by default they may take 50 µs more.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000_u64) };
     let mut poll = Poll::new()?;
     let mut events = Events::with_capacity(load.connections.max(64));
     let mut connections = Vec::with_capacity(load.connections);
@@ -85,16 +79,9 @@ pub(crate) fn run(load: &Load<'_>) -> Result<Loaded> {
         connection.send(load.requests, Instant::now())?;
     }
     let mut now = began;
-    let mut heard = began;
     while now < end {
-        poll.poll(&mut events, Some(Duration::ZERO)).or_else(interrupted)?;
-        if events.is_empty() {
-            ensure!(heard.elapsed() < SILENCE, "the server fell silent");
-            std::thread::sleep(PAUSE);
-            now = Instant::now();
-            continue;
-        }
-        heard = now;
+        poll.poll(&mut events, Some(SILENCE)).or_else(interrupted)?;
+        ensure!(!events.is_empty() || Instant::now() < now + SILENCE, "the server fell silent");
         for event in &events {
             let Some(connection) = connections.get_mut(event.token().0) else { continue };
             if event.is_writable() {
@@ -113,7 +100,9 @@ pub(crate) fn run(load: &Load<'_>) -> Result<Loaded> {
             loaded.answers += 1;
             connection.send(load.requests, now)?;
         }
-        now = Instant::now();
+        if events.is_empty() {
+            now = Instant::now();
+        }
     }
     loaded.took = now.duration_since(began);
     Ok(loaded)
