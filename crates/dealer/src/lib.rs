@@ -5,6 +5,7 @@
 
 mod card;
 mod directory;
+mod figures;
 mod follow;
 mod lot;
 mod origin;
@@ -19,7 +20,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use contract::{Contract, ContractVersion, Fault, FaultCode, SkillId, SkillSpec};
-use futures_util::{StreamExt, stream};
 use inventory::cursor::CursorKey;
 use moka::future::Cache;
 use serde_json::Value;
@@ -32,6 +32,7 @@ use crate::quota::Quota;
 
 pub use crate::card::{Cause, card_changed};
 pub use crate::directory::Place;
+pub use crate::figures::Figures;
 pub use crate::lot::LotCounts;
 pub use crate::origin::{Addresses, Origin, OriginError, OwnHost, is_domain, is_slug};
 pub use crate::policy::{Channel, FILTERS, Policy, RateLimit, SearchPolicy};
@@ -42,10 +43,6 @@ const LOAD_TENANT: Duration = Duration::from_secs(10);
 
 /// How long a call waits for the version of a lot that it wants.
 const OWN_WRITE: Duration = Duration::from_secs(2);
-/// How many dealers are thought of when lots are loaded ahead of time, and how many are loaded at once.
-const WARM: u32 = 100_000;
-const WARM_AT_ONCE: usize = 4;
-
 /// How the core behaves; decided once at start.
 #[derive(Debug, Clone)]
 pub struct DealerSettings {
@@ -281,58 +278,6 @@ impl Dealer {
         self.age() <= self.inner.max_age
     }
 
-    /// Loads the lots that are asked most, as many as there is room for and as `limit` allows; how many that were.
-    pub async fn warm_up(&self, limit: Duration) -> usize {
-        let mut loaded = 0;
-        let warm = async {
-            let mut tx = self.inner.store.platform().await?;
-            let hottest = tx.hottest(WARM).await?;
-            drop(tx);
-            let lots = &self.inner.lots;
-            let mut loading = stream::iter(hottest)
-                .take_while(|_| std::future::ready(lots.has_room()))
-                .map(|id| lots.warm(id))
-                .buffer_unordered(WARM_AT_ONCE);
-            while let Some(done) = loading.next().await {
-                match done {
-                    Ok(()) => loaded += 1,
-                    Err(error) => tracing::warn!(%error, "a lot cannot be loaded ahead of time"),
-                }
-            }
-            Ok::<_, store::Error>(())
-        };
-        match tokio::time::timeout(limit, warm).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "no lots were loaded ahead of time"),
-            Err(_) => tracing::info!(loaded, "the time for loading lots ahead is over"),
-        }
-        loaded
-    }
-
-    /// Writes down which dealers were asked since the last time, before the process ends.
-    pub async fn note_heat(&self) {
-        follow::note_heat(&self.inner).await;
-    }
-
-    /// Figures for metrics.
-    pub fn figures(&self) -> Figures {
-        let lots = self.inner.lots.weight();
-        let (lots_behind, most_behind) = self.inner.lots.most_behind();
-        Figures {
-            active: self.inner.directory.count(TenantState::Active),
-            suspended: self.inner.directory.count(TenantState::Suspended),
-            removed: self.inner.directory.count(TenantState::Removed),
-            lots: lots.lots,
-            former_versions: lots.older,
-            lot_bytes: lots.bytes,
-            lot_budget: self.inner.lots.budget(),
-            counts: self.inner.lots.counts(),
-            lots_behind,
-            most_behind,
-            age: self.age(),
-        }
-    }
-
     /// Which skill a payload asks for (AAP.md 6.4, dispatch).
     ///
     /// # Errors
@@ -419,33 +364,6 @@ impl Dealer {
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the database did not confirm the newest state in time")]
 pub struct TooSlow;
-
-/// Figures of one process.
-#[derive(Debug, Clone, Copy)]
-pub struct Figures {
-    /// Active dealers.
-    pub active: usize,
-    /// Suspended dealers.
-    pub suspended: usize,
-    /// Removed dealers.
-    pub removed: usize,
-    /// Lots in memory.
-    pub lots: u64,
-    /// Former versions of them that cursors name.
-    pub former_versions: u64,
-    /// Bytes accounted for by both; the process takes up to a quarter more for them.
-    pub lot_bytes: u64,
-    /// The memory that they may take, that quarter included.
-    pub lot_budget: u64,
-    /// What loading them cost.
-    pub counts: LotCounts,
-    /// Lots of which a newer version is known and not yet read.
-    pub lots_behind: usize,
-    /// For how long that is so of the worst of them.
-    pub most_behind: Duration,
-    /// Time since the database last confirmed what is held.
-    pub age: Duration,
-}
 
 impl Inner {
     async fn tenant(&self, entry: Found) -> Result<Arc<Tenant>, ResolveError> {
