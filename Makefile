@@ -55,8 +55,8 @@ BENCH ?=
 .PHONY: bench
 bench: ## the performance goals, measured on this machine in under 15 minutes (make bench BENCH='--only G1,G7')
 	@scripts/bootstrap rust crates postgres python node
-	@$(cargo) build $(LOCKED) --release -p server -p bench
-	@exec scripts/bootstrap postgres python node -- $(target)/release/bench all $(BENCH)
+	@$(cargo) build $(LOCKED) --profile dist -p server -p bench
+	@exec scripts/bootstrap postgres python node -- $(target)/dist/bench all $(BENCH)
 
 # Bare addresses stand in the comments of flags, which are the text of --help; links to private items lead
 # somewhere here, where private items are documented as well.

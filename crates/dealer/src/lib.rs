@@ -336,6 +336,10 @@ impl Dealer {
         if !self.is_fresh() {
             return Err(Fault::internal("the data held is older than the age limit"));
         }
+        #[cfg(feature = "fault-injection")]
+        if let Some(text) = &call.tenant.policy.fault {
+            return Err(Fault::internal(text.clone()));
+        }
         let begin = out.len();
         let version = (entry.run)(self, call, data, out).await?;
         if cfg!(debug_assertions) {
