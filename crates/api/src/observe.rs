@@ -35,6 +35,8 @@ pub(crate) struct Note {
 struct Trail {
     /// The id under which everything about the request is logged; `x-request-id` of its answer.
     id: HeaderValue,
+    /// Who asks, as far as that can be believed.
+    client: Option<IpAddr>,
     note: Note,
 }
 
@@ -43,6 +45,11 @@ pub(crate) fn request_id(request: &HttpRequest) -> String {
     let extensions = request.extensions();
     let id = extensions.get::<Trail>().and_then(|trail| trail.id.to_str().ok());
     id.unwrap_or_default().to_owned()
+}
+
+/// The address of the client, as far as it can be believed; `None` outside of [`answer`].
+pub(crate) fn client(request: &HttpRequest) -> Option<IpAddr> {
+    request.extensions().get::<Trail>().and_then(|trail| trail.client)
 }
 
 /// Notes what the request turned out to be, in the place of what was noted before.
@@ -86,7 +93,7 @@ async fn observed(state: &ApiState, request: &HttpRequest, payload: Payload) -> 
     let id = id_of(request, state);
     let client = state.proxies().client(request);
     let span = span_of(request, &id, client);
-    request.extensions_mut().insert(Trail { id: id.clone(), note: Note::default() });
+    request.extensions_mut().insert(Trail { id: id.clone(), client, note: Note::default() });
 
     // Polled in place, so that the span is still at hand afterwards and need not be counted twice.
     let mut running = std::pin::pin!(address::serve(request, payload, state).instrument(span));

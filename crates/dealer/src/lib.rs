@@ -3,6 +3,7 @@
 //! No transport is known here. An interface resolves a [`Tenant`], makes a [`Call`] and gets the payload bytes of
 //! an answer or a [`Fault`].
 
+mod callers;
 mod card;
 mod directory;
 mod figures;
@@ -30,6 +31,7 @@ use crate::follow::FollowError;
 use crate::lot::{LoadError, Lots, View};
 use crate::quota::Quota;
 
+pub use crate::callers::{Caller, CallerKey};
 pub use crate::card::{Cause, card_changed};
 pub use crate::directory::Place;
 pub use crate::figures::Figures;
@@ -129,6 +131,8 @@ pub struct Call {
     pub tenant: Arc<Tenant>,
     /// By which contract.
     pub contract: ContractVersion,
+    /// Who asks.
+    pub caller: Caller,
     /// Answer from this version of the lot or a newer one: for whoever has just changed it and wants to see that.
     pub min_version: Option<u64>,
 }

@@ -13,7 +13,7 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use contract::{ContractSpec, ContractVersion, Fault};
-use dealer::{Call, Dealer, Place, ResolveError};
+use dealer::{Call, Caller, Dealer, Place, ResolveError};
 use uuid::Uuid;
 
 use self::envelope::Envelope;
@@ -181,7 +181,8 @@ impl Exchange<'_> {
         let min_version = answer::min_version(self.request.headers()).map_err(|()| {
             ProtocolError::invalid_request("The header Forecourt-Min-Version must be a whole number.")
         })?;
-        let call = Call { tenant: target.tenant.clone(), contract: target.contract, min_version };
+        let caller = Caller::anonymous("a2a", observe::client(self.request));
+        let call = Call { tenant: target.tenant.clone(), contract: target.contract, caller, min_version };
         let span = tracing::Span::current();
         let tenant = call.tenant.slug.as_str();
         let skill = match self.dealer.dispatch(&call, &parsed.data) {
