@@ -9,10 +9,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::ContractVersion;
-
 macro_rules! codes {
-    ($( $(#[$doc:meta])* $variant:ident = $name:literal, [$v13:expr, $latest:expr, $v30:expr], $http:literal, $retryable:literal; )*) => {
+    ($( $(#[$doc:meta])* $variant:ident = $name:literal, $number:literal, $http:literal, $retryable:literal; )*) => {
         /// An AAP error code (AAP.md 6.3).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum FaultCode { $( $(#[$doc])* $variant, )* }
@@ -24,16 +22,8 @@ macro_rules! codes {
             /// The code as it stands on the wire, for example `VEHICLE_NOT_FOUND`.
             pub const fn as_str(self) -> &'static str { match self { $( FaultCode::$variant => $name, )* } }
 
-            /// The JSON-RPC error number in a contract; `None` where the contract does not know the code.
-            pub const fn json_rpc(self, contract: ContractVersion) -> Option<i32> {
-                let (v13, latest, v30): (Option<i32>, Option<i32>, Option<i32>) =
-                    match self { $( FaultCode::$variant => ($v13, $latest, $v30), )* };
-                match contract {
-                    ContractVersion::V1_3 => v13,
-                    ContractVersion::Latest => latest,
-                    ContractVersion::V3_0 => v30,
-                }
-            }
+            /// The JSON-RPC error number, unless a contract has its own: ask [`crate::ContractSpec::number`].
+            pub const fn number(self) -> i32 { match self { $( FaultCode::$variant => $number, )* } }
 
             /// The HTTP status for interfaces that speak HTTP natively.
             pub const fn http_status(self) -> u16 { match self { $( FaultCode::$variant => $http, )* } }
@@ -45,39 +35,39 @@ macro_rules! codes {
 }
 
 codes! {
-    // code                                          JSON-RPC number: v1.3, latest, v3.0            HTTP retry
+    // code, JSON-RPC number (what a contract has of its own stands in its description), HTTP status, retryable
     /// The payload breaks its request schema.
-    SchemaValidationFailed = "SCHEMA_VALIDATION_FAILED", [Some(-32602), Some(-32602), Some(-32602)], 422, false;
+    SchemaValidationFailed = "SCHEMA_VALIDATION_FAILED", -32602, 422, false;
     /// Exactly one required member is absent.
-    MissingRequiredField = "MISSING_REQUIRED_FIELD", [Some(-32602), Some(-32602), Some(-32602)], 422, false;
+    MissingRequiredField = "MISSING_REQUIRED_FIELD", -32602, 422, false;
     /// A condition from the other vocabulary (sale words against wear words).
-    InvalidCondition = "INVALID_CONDITION", [Some(-32602), Some(-32602), Some(-32602)], 422, false;
+    InvalidCondition = "INVALID_CONDITION", -32602, 422, false;
     /// The request names a skill that this dealer does not offer.
-    UnsupportedSkill = "UNSUPPORTED_SKILL", [Some(-32601), Some(-32004), Some(-32602)], 404, false;
+    UnsupportedSkill = "UNSUPPORTED_SKILL", -32602, 404, false;
     /// A filter that the schema knows and this dealer does not offer.
-    UnsupportedFilter = "UNSUPPORTED_FILTER", [None, None, Some(-32602)], 422, false;
+    UnsupportedFilter = "UNSUPPORTED_FILTER", -32602, 422, false;
     /// A sort field that the schema knows and this dealer does not offer.
-    UnsupportedSort = "UNSUPPORTED_SORT", [None, None, Some(-32602)], 422, false;
+    UnsupportedSort = "UNSUPPORTED_SORT", -32602, 422, false;
     /// A cursor that is malformed, expired or belongs to another request.
-    InvalidCursor = "INVALID_CURSOR", [None, None, Some(-32602)], 422, false;
+    InvalidCursor = "INVALID_CURSOR", -32602, 422, false;
     /// No dealer of that id is reached at this address.
-    DealerNotFound = "DEALER_NOT_FOUND", [None, None, Some(-32000)], 404, false;
+    DealerNotFound = "DEALER_NOT_FOUND", -32000, 404, false;
     /// None of the given identifiers matches a unit.
-    VehicleNotFound = "VEHICLE_NOT_FOUND", [Some(-32000), Some(-32000), Some(-32000)], 404, false;
+    VehicleNotFound = "VEHICLE_NOT_FOUND", -32000, 404, false;
     /// The unit is known and no longer offered.
-    VehicleUnavailable = "VEHICLE_UNAVAILABLE", [Some(-32000), Some(-32000), Some(-32000)], 410, false;
+    VehicleUnavailable = "VEHICLE_UNAVAILABLE", -32000, 410, false;
     /// No consent, or none for a channel that the dealer can use.
-    ContactConsentRequired = "CONTACT_CONSENT_REQUIRED", [Some(-32000), Some(-32000), Some(-32000)], 403, false;
+    ContactConsentRequired = "CONTACT_CONSENT_REQUIRED", -32000, 403, false;
     /// A consent that is malformed, not yet valid or expired.
-    InvalidConsent = "INVALID_CONSENT", [Some(-32000), Some(-32000), Some(-32000)], 403, false;
+    InvalidConsent = "INVALID_CONSENT", -32000, 403, false;
     /// The time cannot be honoured and nothing can be proposed.
-    AppointmentTimeUnavailable = "APPOINTMENT_TIME_UNAVAILABLE", [Some(-32000), Some(-32000), Some(-32000)], 409, false;
+    AppointmentTimeUnavailable = "APPOINTMENT_TIME_UNAVAILABLE", -32000, 409, false;
     /// A known idempotency key with another payload.
-    IdempotencyConflict = "IDEMPOTENCY_CONFLICT", [Some(-32000), Some(-32000), Some(-32000)], 409, false;
+    IdempotencyConflict = "IDEMPOTENCY_CONFLICT", -32000, 409, false;
     /// The dealer's quota is used up.
-    RateLimited = "RATE_LIMITED", [Some(-32002), Some(-32000), Some(-32000)], 429, true;
+    RateLimited = "RATE_LIMITED", -32000, 429, true;
     /// Anything unexpected on our side.
-    InternalError = "INTERNAL_ERROR", [Some(-32603), Some(-32603), Some(-32603)], 500, true;
+    InternalError = "INTERNAL_ERROR", -32603, 500, true;
 }
 
 /// One problem of a payload. The same shape on every interface.
@@ -220,20 +210,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_older_contracts_know_twelve_codes_and_v3_0_all_sixteen() {
-        let known = |contract| FaultCode::ALL.iter().filter(|code| code.json_rpc(contract).is_some()).count();
-        assert_eq!(known(ContractVersion::V1_3), 12);
-        assert_eq!(known(ContractVersion::Latest), 12);
-        assert_eq!(known(ContractVersion::V3_0), 16);
-    }
-
-    #[test]
-    fn numbers_that_moved_between_contracts() {
-        let numbers = |code: FaultCode| ContractVersion::ALL.map(|contract| code.json_rpc(contract));
-        assert_eq!(numbers(FaultCode::UnsupportedSkill), [Some(-32601), Some(-32004), Some(-32602)]);
-        assert_eq!(numbers(FaultCode::RateLimited), [Some(-32002), Some(-32000), Some(-32000)]);
-        assert_eq!(numbers(FaultCode::InvalidCursor), [None, None, Some(-32602)]);
-        assert_eq!(numbers(FaultCode::InternalError), [Some(-32603); 3]);
+    fn two_codes_promise_that_a_retry_can_help() {
         let retryable: Vec<_> = FaultCode::ALL.iter().filter(|code| code.retryable()).collect();
         assert_eq!(retryable, [&FaultCode::RateLimited, &FaultCode::InternalError]);
     }

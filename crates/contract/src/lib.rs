@@ -6,6 +6,7 @@
 
 pub mod canonical;
 pub mod fault;
+mod folder;
 pub mod listing;
 pub mod payload;
 pub mod schema;
@@ -17,4 +18,5 @@ pub use fault::{Fault, FaultCode, Violation};
 pub use listing::Listing;
 pub use schema::{Contract, SchemaError};
 pub use skills::{SKILL_SPECS, SkillId, SkillSpec};
-pub use version::{CONTRACTS, ContractSpec, ContractVersion};
+pub use folder::SchemaFile;
+pub use version::{CONTRACTS, CardRules, ContractSpec, ContractVersion, ErrorForm, ExtensionHeader, Paging};

@@ -11,40 +11,6 @@ use serde_json::Value;
 
 use crate::{ContractSpec, ContractVersion, Violation};
 
-/// Embeds the files of one folder. A test compares the list with the folder.
-macro_rules! schema_files {
-    ($folder:literal: $($stem:literal),* $(,)?) => {
-        &[ $( (
-            concat!($stem, ".schema.json"),
-            include_str!(concat!("../schemas/", $folder, "/", $stem, ".schema.json")),
-        ), )* ]
-    };
-}
-
-static V3_0: &[(&str, &str)] = schema_files!["v3.0":
-    "_primitives/address",
-    "_primitives/dealer-fee",
-    "agent-card",
-    "appointment",
-    "consent-grant",
-    "customer",
-    "dealer-information",
-    "dealer-information-request",
-    "dealer-information-response",
-    "error",
-    "facets",
-    "inventory-facets-request",
-    "inventory-facets-response",
-    "inventory-search-request",
-    "inventory-search-response",
-    "lead-submit-request",
-    "lead-submit-response",
-    "listing",
-    "vehicle",
-    "vehicle-detail-request",
-    "vehicle-detail-response",
-];
-
 /// The compiled schemas of one contract version. Compiling takes a moment: load once, share, check often.
 #[derive(Debug)]
 pub struct Contract {
@@ -161,10 +127,7 @@ impl Contract {
 
     /// The schema files of a version: relative file name and text. None for a version that this build lacks.
     pub fn schemas(version: ContractVersion) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let files = match version {
-            ContractVersion::V3_0 => V3_0,
-            ContractVersion::V1_3 | ContractVersion::Latest => &[],
-        };
+        let files = version.spec().map_or(&[][..], |spec| spec.schemas);
         files.iter().copied()
     }
 }
@@ -287,7 +250,8 @@ fn words(options: &Value) -> String {
 }
 
 /// What the patterns of the schemas mean. A test shows that none is missing.
-const PATTERNS: [(&str, &str); 5] = [
+const PATTERNS: [(&str, &str); 6] = [
+    (r"^[a-z_]+(\.[a-z_]+){1,2}$", "must be lower-case words joined by one or two dots"),
     ("^[A-HJ-NPR-Z0-9]{17}$", "must be 17 capital letters and digits, without I, O and Q"),
     (
         r"^\+[1-9]\d{1,14}$",
@@ -343,7 +307,7 @@ mod tests {
             }
         }
         let mut seen = 0;
-        for (_, text) in Contract::schemas(ContractVersion::V3_0) {
+        for (_, text) in ContractVersion::ALL.into_iter().flat_map(Contract::schemas) {
             walk(&serde_json::from_str(text).unwrap(), &mut seen);
         }
         assert!(seen > 20, "{seen}");
