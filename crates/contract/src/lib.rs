@@ -15,8 +15,8 @@ pub mod text;
 pub mod version;
 
 pub use fault::{Fault, FaultCode, Violation};
+pub use folder::SchemaFile;
 pub use listing::Listing;
 pub use schema::{Contract, SchemaError};
 pub use skills::{SKILL_SPECS, SkillId, SkillSpec};
-pub use folder::SchemaFile;
 pub use version::{CONTRACTS, CardRules, ContractSpec, ContractVersion, ErrorForm, ExtensionHeader, Paging};

@@ -278,7 +278,8 @@ mod tests {
             moved += usize::from(!absent && numbers(*code).iter().any(|n| *n != Some(code.number())));
         }
         assert_eq!(moved, 2);
-        let known = |spec: &ContractSpec| FaultCode::ALL.iter().filter(|c| spec.number(**c).is_some()).count();
+        let known =
+            |spec: &ContractSpec| FaultCode::ALL.iter().filter(|c| spec.number(**c).is_some()).count();
         assert_eq!(CONTRACTS.iter().map(known).collect::<Vec<_>>(), [12, 12, 16]);
     }
 

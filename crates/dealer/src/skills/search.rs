@@ -1,8 +1,8 @@
 //! `inventory.search`: filters, order, pages.
 
 use contract::listing::integer_restored;
-use contract::payload::{InventorySearchRequest, Sort};
-use contract::{Fault, FaultCode, SkillId, Violation};
+use contract::payload::{Filters, InventorySearchRequest, Sort};
+use contract::{ContractSpec, Fault, FaultCode, Paging, SkillId, Violation};
 use inventory::cursor::{self, Cursor, CursorError, Scope};
 use inventory::{Page, Start};
 use serde_json::Value;
@@ -24,78 +24,132 @@ impl Skill for Search {
         raw: &Value,
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Fault> {
-        check_offered(call, &request, raw)?;
+        let spec = dealer.contract(call.contract)?.spec();
+        check_offered(call, spec, &request, raw)?;
         let policy = &call.tenant.policy;
-        let sort = request.sort.unwrap_or(policy.default_sort);
         let asked = request.pagination.limit.unwrap_or_else(|| policy.page_size().into());
-        let limit = asked.clamp(1, policy.max_limit.into());
-        let page_size = usize::try_from(limit).unwrap_or(usize::MAX);
+        let page = Asked {
+            dealer,
+            call,
+            filters: &request.filters,
+            sort: request.sort.unwrap_or(policy.default_sort),
+            limit: asked.clamp(1, policy.max_limit.into()),
+        };
+        match spec.paging {
+            Paging::Skip => page.by_skip(request.pagination.skip.unwrap_or_default(), out).await,
+            Paging::Cursor => page.by_cursor(request.pagination.cursor.as_deref(), raw, out).await,
+        }
+    }
+}
 
+/// What is asked, whichever way the contract pages.
+struct Asked<'a> {
+    dealer: &'a Dealer,
+    call: &'a Call,
+    filters: &'a Filters,
+    sort: Sort,
+    limit: i64,
+}
+
+impl Asked<'_> {
+    fn page_size(&self) -> usize {
+        usize::try_from(self.limit).unwrap_or(usize::MAX)
+    }
+
+    /// v1.3 and the draft: each page is from the newest version of the lot.
+    async fn by_skip(&self, skip: i64, out: &mut Vec<u8>) -> Result<Option<u64>, Fault> {
+        let view = self.dealer.inner.lot(self.call).await?;
+        let snapshot = &view.current.snapshot;
+        let start = Start::Skip(skip.try_into().unwrap_or_default());
+        let page = inventory::search(snapshot, self.filters, self.sort, start, self.page_size())
+            .map_err(|_| Fault::internal("counting from the start led behind a unit that is not there"))?;
+        open_payload(out, Search::ID);
+        open_result(out, &page, self.limit);
+        out.extend_from_slice(b",\"skip\":");
+        out.extend_from_slice(skip.to_string().as_bytes());
+        close_result(out, &page);
+        close_payload(out, self.call);
+        Ok(Some(snapshot.version()))
+    }
+
+    /// v3.0: all pages are from the version that the first one was from.
+    async fn by_cursor(
+        &self,
+        cursor: Option<&str>,
+        raw: &Value,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u64>, Fault> {
+        let (inner, call, sort) = (&self.dealer.inner, self.call, self.sort);
         let scope = Scope {
             tenant: call.tenant.id.0.as_bytes(),
             contract: call.contract.as_str(),
-            fingerprint: cursor::fingerprint(&request.filters, sort),
+            fingerprint: cursor::fingerprint(self.filters, sort),
         };
         let now = unix_now();
         let expires_at = now + CURSOR_SECONDS;
-        let cursor = match &request.pagination.cursor {
-            Some(text) => {
-                Some(cursor::decode(&dealer.inner.cursor_key, &scope, text, now).map_err(bad_cursor)?)
-            }
+        let cursor = match cursor {
+            Some(text) => Some(cursor::decode(&inner.cursor_key, &scope, text, now).map_err(bad_cursor)?),
             None => None,
         };
-        let view = dealer.inner.lot(call).await?;
+        let view = inner.lot(call).await?;
         let former;
         let (held, start) = match &cursor {
             None => (&view.current, Start::Beginning),
             Some(cursor) => {
-                let found = dealer.inner.lots.version(call.tenant.id, &view, cursor.version);
+                let found = inner.lots.version(call.tenant.id, &view, cursor.version);
                 let found = found.await.map_err(Fault::internal)?;
                 former = found.ok_or_else(|| bad_cursor(CursorError::Expired))?;
                 (&former, Start::After(&cursor.after))
             }
         };
-        let page = inventory::search(&held.snapshot, &request.filters, sort, start, page_size)
+        let page = inventory::search(&held.snapshot, self.filters, sort, start, self.page_size())
             .map_err(|_| bad_cursor(CursorError::Malformed))?;
         let version = held.snapshot.version();
         let last = page.more.then(|| page.rows.last()).flatten();
         let next = last.map(|last| {
             held.keep_until(expires_at);
             let next = Cursor { version, after: last.vehicle_id().to_owned(), expires_at };
-            cursor::encode(&dealer.inner.cursor_key, &scope, &next)
+            cursor::encode(&inner.cursor_key, &scope, &next)
         });
-        open_payload(out, Self::ID);
-        write_result(out, &page, limit, next.as_deref(), raw, sort);
+        open_payload(out, Search::ID);
+        open_result(out, &page, self.limit);
+        out.extend_from_slice(b",\"next_cursor\":");
+        match &next {
+            // A cursor is base64url: nothing in it needs escaping.
+            Some(cursor) => {
+                out.push(b'"');
+                out.extend_from_slice(cursor.as_bytes());
+                out.push(b'"');
+            }
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(b",\"applied_filters\":");
+        write_applied(out, raw);
+        let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
+        text(",\"sort\":{\"field\":\"");
+        text(sort.field.as_str());
+        text("\",\"order\":\"");
+        text(sort.order.as_str());
+        text("\"}");
+        close_result(out, &page);
         close_payload(out, call);
         Ok(Some(version))
     }
 }
 
-fn write_result(out: &mut Vec<u8>, page: &Page<'_>, limit: i64, next: Option<&str>, raw: &Value, sort: Sort) {
+/// Appends what every contract's answer begins with.
+fn open_result(out: &mut Vec<u8>, page: &Page<'_>, limit: i64) {
     out.reserve(page.documents() + page.rows.len() + 1024);
     let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
     text("{\"total\":");
     text(&page.total.to_string());
     text(",\"limit\":");
     text(&limit.to_string());
-    text(",\"next_cursor\":");
-    match next {
-        // A cursor is base64url: nothing in it needs escaping.
-        Some(cursor) => {
-            text("\"");
-            text(cursor);
-            text("\"");
-        }
-        None => text("null"),
-    }
-    text(",\"applied_filters\":");
-    write_applied(out, raw);
-    let mut text = |part: &str| out.extend_from_slice(part.as_bytes());
-    text(",\"sort\":{\"field\":\"");
-    text(sort.field.as_str());
-    text("\",\"order\":\"");
-    text(sort.order.as_str());
-    text("\"},\"vehicles\":[");
+}
+
+/// Appends the vehicles of the page and ends the result.
+fn close_result(out: &mut Vec<u8>, page: &Page<'_>) {
+    out.extend_from_slice(b",\"vehicles\":[");
     for (i, row) in page.rows.iter().enumerate() {
         if i > 0 {
             out.push(b',');
@@ -139,9 +193,16 @@ fn is_empty_list(value: &Value) -> bool {
 }
 
 /// Refuses filters, feature codes and sort fields that the schema knows and this dealer does not offer
-/// (AAP.md 16.2 #12, #13). An empty list asks for nothing and is let through.
-pub(crate) fn check_offered(call: &Call, request: &InventorySearchRequest, raw: &Value) -> Result<(), Fault> {
-    let Some(search) = &call.tenant.policy.search else { return Ok(()) };
+/// (AAP.md 16.2 #12, #13), in a contract that has words for it. An empty list asks for nothing and is let through.
+pub(crate) fn check_offered(
+    call: &Call,
+    spec: &ContractSpec,
+    request: &InventorySearchRequest,
+    raw: &Value,
+) -> Result<(), Fault> {
+    let Some(search) = call.tenant.policy.search.as_ref().filter(|_| spec.search_restrictable) else {
+        return Ok(());
+    };
     let mut violations = Vec::new();
     if let (Some(offered), Some(filters)) = (&search.filters, raw.get("filters").and_then(Value::as_object)) {
         for (name, value) in filters {

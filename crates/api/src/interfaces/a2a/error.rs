@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 
 use chrono::{SecondsFormat, Utc};
-use contract::{ContractSpec, Fault, FaultCode};
+use contract::{ContractSpec, ErrorForm, Fault, FaultCode};
 use serde_json::{Map, Value, json};
 
 const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
 const STRUCT: &str = "type.googleapis.com/google.protobuf.Struct";
+/// The tag of an AAP error that stands in a list of its own right. It names no version.
+const AAP_ERROR: &str = "https://autoagentprotocol.org/extensions/aap/error";
 
 /// An error of JSON-RPC or A2A itself; no skill ran.
 #[derive(Debug)]
@@ -116,8 +118,12 @@ impl Refusal {
             Refusal::Protocol(error) => (error.code, error.message.to_string(), error.data()),
             Refusal::Fault(fault) => {
                 log(fault);
-                let code = fault.code.json_rpc(spec.version).unwrap_or(-32603);
-                (code, message_of(fault, code), Some(fault_data(fault)))
+                // A code that the contract lacks is not raised in it; should it be, it is our own failure there.
+                let (code, number) = match spec.number(fault.code) {
+                    Some(number) => (fault.code, number),
+                    None => (FaultCode::InternalError, FaultCode::InternalError.number()),
+                };
+                (number, message_of(fault, code, number), Some(fault_data(fault, code, spec.error_form)))
             }
         };
         let mut error = json!({"code": code, "message": message});
@@ -128,20 +134,35 @@ impl Refusal {
     }
 }
 
-/// Of -32000 one official SDK shows its callers nothing but the message, so the code leads it.
-fn message_of(fault: &Fault, code: i32) -> String {
-    match code {
-        -32000 => format!("{}: {}", fault.code.as_str(), fault.message),
+/// Of a number that JSON-RPC leaves to servers, official SDKs show their callers little more than the message (or
+/// take it for an error of A2A), so the code leads it.
+fn message_of(fault: &Fault, code: FaultCode, number: i32) -> String {
+    match number {
+        -32099..=-32000 => format!("{}: {}", code.as_str(), fault.message),
         _ => fault.message.to_string(),
     }
 }
 
-/// `error.data` of a skill fault in v3.0: ErrorInfo, BadRequest where fields are at fault, and the AAP object as
-/// the value of a protobuf Struct.
-fn fault_data(fault: &Fault) -> Value {
-    let code = fault.code.as_str();
+/// `error.data` of a skill fault: the AAP object, alone or led by ErrorInfo and, where fields are at fault,
+/// BadRequest (AAP.md 6.2).
+fn fault_data(fault: &Fault, code: FaultCode, form: ErrorForm) -> Value {
     let created_at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
-    let retryable = fault.code.retryable();
+    let retryable = code.retryable();
+    let code = code.as_str();
+    let mut aap = json!({
+        "type": "aap.error",
+        "error_id": fault.id,
+        "code": code,
+        "message": fault.message,
+        "retryable": retryable,
+        "created_at": created_at,
+    });
+    if let (Some(details), Some(members)) = (fault.wire_details(), aap.as_object_mut()) {
+        members.insert("details".into(), details);
+    }
+    if form == ErrorForm::Bare {
+        return aap;
+    }
     let mut data = vec![json!({
         "@type": ERROR_INFO,
         "reason": code,
@@ -162,18 +183,15 @@ fn fault_data(fault: &Fault) -> Value {
         });
         data.push(json!({"@type": BAD_REQUEST, "fieldViolations": fields.collect::<Vec<_>>()}));
     }
-    let mut aap = json!({
-        "type": "aap.error",
-        "error_id": fault.id,
-        "code": code,
-        "message": fault.message,
-        "retryable": retryable,
-        "created_at": created_at,
+    data.push(match form {
+        ErrorForm::Struct => json!({"@type": STRUCT, "value": aap}),
+        ErrorForm::Tagged | ErrorForm::Bare => {
+            if let Some(members) = aap.as_object_mut() {
+                members.insert("@type".into(), AAP_ERROR.into());
+            }
+            aap
+        }
     });
-    if let (Some(details), Some(members)) = (fault.wire_details(), aap.as_object_mut()) {
-        members.insert("details".into(), details);
-    }
-    data.push(json!({"@type": STRUCT, "value": aap}));
     Value::Array(data)
 }
 

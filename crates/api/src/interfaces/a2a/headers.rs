@@ -1,7 +1,7 @@
 //! The request headers that decide whether a request is for us (AAP.md 3).
 
 use actix_web::http::header::{self, HeaderMap};
-use contract::ContractSpec;
+use contract::{ContractSpec, ExtensionHeader};
 
 use super::error::ProtocolError;
 use crate::answer::{A2A_EXTENSIONS, A2A_VERSION};
@@ -60,18 +60,19 @@ fn unsupported(requested: &str) -> ProtocolError {
         .with("requiredHeader", "A2A-Version")
 }
 
-/// Whether the contract's extension is active: named exactly, or not named at all where the contract allows it.
+/// Whether the contract's extension is active: named exactly, or not named at all where the contract infers it.
+/// A contract that leaves the header alone serves also who does not activate it.
 pub(super) fn check_extension(headers: &HeaderMap, spec: &ContractSpec) -> Result<bool, ProtocolError> {
     let mut lines = headers.get_all(A2A_EXTENSIONS).peekable();
-    if lines.peek().is_none() && spec.extension_header_optional {
+    if lines.peek().is_none() && spec.extension_header == ExtensionHeader::Inferred {
         return Ok(true);
     }
     // As bytes: a neighbour in the list that is no text must not hide the right one.
     let named = lines
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
         .any(|uri| uri.trim_ascii() == spec.extension_uri.as_bytes());
-    if named {
-        return Ok(true);
+    if named || spec.extension_header == ExtensionHeader::Free {
+        return Ok(named);
     }
     let message =
         format!("Send header A2A-Extensions with {} to use this dealer endpoint.", spec.extension_uri);

@@ -227,7 +227,10 @@ pub(super) fn check_input_mode(
 ) -> Result<(), ProtocolError> {
     let fits = match media_type {
         None => !spec.part_media_type_required,
-        Some(sent) => essence(sent).eq_ignore_ascii_case(skill.request_media_type),
+        Some(sent) => {
+            let sent = essence(sent);
+            sent.eq_ignore_ascii_case(skill.request_media_type) || is_plain_json(sent, spec)
+        }
     };
     if fits {
         return Ok(());
@@ -238,12 +241,17 @@ pub(super) fn check_input_mode(
 }
 
 /// Modes are alternatives: one that fits is enough, and none at all means anything.
-pub(super) fn check_output_modes(accepted: &[Cow<'_, str>], skill: &SkillSpec) -> Result<(), ProtocolError> {
+pub(super) fn check_output_modes(
+    accepted: &[Cow<'_, str>],
+    skill: &SkillSpec,
+    spec: &ContractSpec,
+) -> Result<(), ProtocolError> {
     let fits = |mode: &Cow<'_, str>| {
         let mode = essence(mode);
         mode.eq_ignore_ascii_case(skill.response_media_type)
             || mode == "*/*"
             || mode.eq_ignore_ascii_case("application/*")
+            || is_plain_json(mode, spec)
     };
     if accepted.is_empty() || accepted.iter().any(fits) {
         return Ok(());
@@ -251,6 +259,11 @@ pub(super) fn check_output_modes(accepted: &[Cow<'_, str>], skill: &SkillSpec) -
     let message = format!("None of the accepted output modes can be produced for {}.", skill.id);
     Err(ProtocolError::a2a(-32005, "CONTENT_TYPE_NOT_SUPPORTED", message)
         .with("supportedOutputModes", skill.response_media_type))
+}
+
+/// Whether a media type is `application/json`, in a contract that takes it for the vendor types.
+fn is_plain_json(essence: &str, spec: &ContractSpec) -> bool {
+    spec.plain_json && essence.eq_ignore_ascii_case("application/json")
 }
 
 /// A media type without its parameters.

@@ -2,6 +2,8 @@
 
 mod envelope;
 mod error;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod headers;
 mod message;
 mod usual;
@@ -196,7 +198,7 @@ impl Exchange<'_> {
         // At once: each is a way through all layers.
         tracing::record_all!(span, tenant = tenant, skill = note.skill);
         message::check_input_mode(parsed.media_type.as_deref(), skill, self.spec)?;
-        message::check_output_modes(&accepted, skill)?;
+        message::check_output_modes(&accepted, skill, self.spec)?;
 
         let mut out = Vec::with_capacity(2048);
         open_reply(&mut out, id, &parsed.context_id);
