@@ -9,6 +9,7 @@ pub mod fault;
 mod folder;
 pub mod listing;
 pub mod payload;
+pub mod refusal;
 pub mod schema;
 pub mod skills;
 pub mod text;
