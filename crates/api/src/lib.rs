@@ -6,6 +6,11 @@
 mod address;
 mod answer;
 mod cors;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing {
+    //! What the targets of `tests/fuzz` reach of this crate.
+    pub use crate::interfaces::a2a::fuzzing::{Fronted, front};
+}
 mod ids;
 mod interfaces;
 mod json;

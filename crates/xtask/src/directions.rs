@@ -43,6 +43,8 @@ const RULES: &[Rule] = &[
         tests: &["contract", "inventory", "store", "dealer", "api", "server", "testkit"],
         never: &[],
     },
+    // Tests too, as a library: what is in it runs in programs of `cargo fuzz` as well.
+    Rule { name: "fuzz-targets", may: &["contract", "inventory", "api"], tests: &[], never: &[] },
     Rule {
         name: "bench",
         may: &["contract", "inventory", "store", "dealer", "api", "server"],
