@@ -16,6 +16,14 @@ use contract::{Contract, ContractVersion};
 use serde_json::Value;
 
 static V3_0: LazyLock<Contract> = LazyLock::new(|| Contract::load(ContractVersion::V3_0).unwrap());
+static OLDER: LazyLock<[Contract; 2]> = LazyLock::new(|| {
+    [ContractVersion::V1_3, ContractVersion::Latest].map(|version| Contract::load(version).unwrap())
+});
+
+/// The compiled schemas of a version.
+fn contract_of(version: ContractVersion) -> &'static Contract {
+    OLDER.iter().find(|contract| contract.spec().version == version).unwrap_or(&V3_0)
+}
 
 /// `(location, keyword)` of everything that is wrong, in the order of the answer.
 fn problems(schema: &str, payload: &Value) -> Vec<(String, String)> {

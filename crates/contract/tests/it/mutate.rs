@@ -1,6 +1,6 @@
 //! Payloads made from schemas, and ways to spoil them. All of it is deterministic.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -85,6 +85,7 @@ fn text(schema: &Map<String, Value>) -> &'static str {
         (Some(pattern), _) if pattern.contains("A-HJ-NPR-Z") => "4S4BTGUD5R3217409",
         (Some(pattern), _) if pattern.contains(r"\+") => "+15035550186",
         (Some(pattern), _) if pattern.contains("[0-5]") => "08:30",
+        (Some(pattern), _) if pattern.contains("[a-z_]") => "inventory.search.request",
         (Some(pattern), _) if pattern.contains("[hH]") || pattern.contains("[Hh]") => {
             "https://dealer.example/a2a"
         }
@@ -135,7 +136,7 @@ fn merge(whole: &mut Map<String, Value>, part: &Map<String, Value>) {
 
 /// Texts around every limit, format, pattern and vocabulary of the schemas.
 fn texts() -> Vec<Value> {
-    let mut all: Vec<Value> = [
+    [
         "",
         " ",
         "\t",
@@ -237,15 +238,7 @@ fn texts() -> Vec<Value> {
         "٠٩:٠٠",
     ]
     .map(|text| json!(text))
-    .into();
-    for limit in [120, 128, 200, 2000, 2048, 4000] {
-        all.extend([
-            json!("é".repeat(limit)),
-            json!("x".repeat(limit + 1)),
-            json!("🚗".repeat(limit / 2 + 1)),
-        ]);
-    }
-    all
+    .into()
 }
 
 fn numbers() -> Vec<Value> {
@@ -343,45 +336,122 @@ impl Change {
 
 /// Every single change that is worth trying on a payload.
 pub(crate) fn changes(payload: &Value) -> Vec<Change> {
-    let (texts, numbers, strays, entries) = (texts(), numbers(), strays(), entries());
-    let mut all = Vec::new();
-    walk(payload, String::new(), &mut |at, value| {
-        let mut to = |new: Value| all.push(Change { at: at.to_owned(), to: Some(new) });
-        for odd in [
-            json!(null),
-            json!(true),
-            json!(false),
-            json!("x"),
-            json!(0),
-            json!([]),
-            json!([null]),
-            json!({}),
-            json!({"x": 1}),
-        ] {
-            to(odd);
+    Vocabulary::of(&[]).changes(payload)
+}
+
+/// What is put into payloads.
+pub(crate) struct Vocabulary {
+    /// Whatever the member is.
+    texts: Vec<Value>,
+    numbers: Vec<Value>,
+    strays: Vec<(&'static str, Value)>,
+    entries: Vec<Value>,
+    /// For members of a name: the words that some schema allows there, and what is just within or beyond its limits.
+    named: BTreeMap<String, BTreeSet<String>>,
+    limits: BTreeMap<String, BTreeSet<i64>>,
+}
+
+impl Vocabulary {
+    /// What is always worth trying, and what these schemas say of single members.
+    pub(crate) fn of(schemas: &[&Documents]) -> Vocabulary {
+        let (mut named, mut limits) = (BTreeMap::new(), BTreeMap::new());
+        for document in schemas.iter().flat_map(|all| all.values()) {
+            walk(document, String::new(), &mut |at, value| {
+                let (of, keyword) = at.rsplit_once('/').unwrap_or_default();
+                let Some(name) = member(at) else { return };
+                match value {
+                    Value::String(word) if keyword == "const" || of.ends_with("/enum") => {
+                        add(&mut named, name, [word.clone()]);
+                    }
+                    Value::Number(n) if !at.contains("/examples") => {
+                        let n = n.as_i64().unwrap_or_default();
+                        match usize::try_from(n).ok().filter(|_| keyword.ends_with("Length")) {
+                            Some(n) => add(
+                                &mut named,
+                                name,
+                                ["é".repeat(n), "x".repeat(n + 1), "🚗".repeat(n / 2 + 1)],
+                            ),
+                            None => add(&mut limits, name, [n - 1, n, n + 1]),
+                        }
+                    }
+                    _ => {}
+                }
+            });
         }
-        match value {
-            Value::String(_) => texts.iter().cloned().for_each(&mut to),
-            Value::Number(_) => numbers.iter().cloned().for_each(&mut to),
-            Value::Array(items) => {
-                let end = format!("{at}/{}", items.len());
-                let more = items.first().into_iter().chain(&entries);
-                all.extend(more.map(|entry| Change { at: end.clone(), to: Some(entry.clone()) }));
+        Vocabulary { texts: texts(), numbers: numbers(), strays: strays(), entries: entries(), named, limits }
+    }
+
+    /// Every single change that is worth trying on a payload.
+    pub(crate) fn changes(&self, payload: &Value) -> Vec<Change> {
+        self.some_changes(payload, 1)
+    }
+
+    /// The same, but of what is not meant for the very member only every `nth`, at each place another one.
+    pub(crate) fn some_changes(&self, payload: &Value, nth: usize) -> Vec<Change> {
+        let Vocabulary { texts, numbers, strays, entries, .. } = self;
+        let mut all = Vec::new();
+        let mut turn = 0;
+        walk(payload, String::new(), &mut |at, value| {
+            turn += 1;
+            let name = at.rsplit('/').find(|key| key.parse::<usize>().is_err()).unwrap_or_default();
+            let mut to = |new: Value| all.push(Change { at: at.to_owned(), to: Some(new) });
+            for odd in odds().into_iter().skip(turn % nth).step_by(nth) {
+                to(odd);
             }
-            Value::Object(_) => {
-                let stray = |(key, value): &(&str, Value)| {
-                    let key = key.replace('~', "~0").replace('/', "~1");
-                    Change { at: format!("{at}/{key}"), to: Some(value.clone()) }
-                };
-                all.extend(strays.iter().map(stray));
+            match value {
+                Value::String(_) => {
+                    texts.iter().skip(turn % nth).step_by(nth).cloned().for_each(&mut to);
+                    self.named.get(name).into_iter().flatten().for_each(|word| to(json!(word)));
+                }
+                Value::Number(_) => {
+                    numbers.iter().skip(turn % nth).step_by(nth).cloned().for_each(&mut to);
+                    self.limits.get(name).into_iter().flatten().for_each(|limit| to(json!(limit)));
+                }
+                Value::Array(items) => {
+                    let end = format!("{at}/{}", items.len());
+                    let more = items.first().into_iter().chain(entries.iter().skip(turn % nth).step_by(nth));
+                    all.extend(more.map(|entry| Change { at: end.clone(), to: Some(entry.clone()) }));
+                }
+                Value::Object(_) => {
+                    let stray = |(key, value): &(&str, Value)| {
+                        let key = key.replace('~', "~0").replace('/', "~1");
+                        Change { at: format!("{at}/{key}"), to: Some(value.clone()) }
+                    };
+                    all.extend(strays.iter().skip(turn % nth).step_by(nth).map(stray));
+                }
+                Value::Null | Value::Bool(_) => {}
             }
-            Value::Null | Value::Bool(_) => {}
-        }
-        if !at.is_empty() {
-            all.push(Change { at: at.to_owned(), to: None });
-        }
-    });
-    all
+            if !at.is_empty() {
+                all.push(Change { at: at.to_owned(), to: None });
+            }
+        });
+        all
+    }
+}
+
+/// Values of every type.
+fn odds() -> [Value; 9] {
+    [
+        json!(null),
+        json!(true),
+        json!(false),
+        json!("x"),
+        json!(0),
+        json!([]),
+        json!([null]),
+        json!({}),
+        json!({"x": 1}),
+    ]
+}
+
+/// The member that a place in a schema speaks of.
+fn member(at: &str) -> Option<&str> {
+    let (_, below) = at.rsplit_once("/properties/")?;
+    below.split('/').next()
+}
+
+fn add<T: Ord>(to: &mut BTreeMap<String, BTreeSet<T>>, name: &str, more: impl IntoIterator<Item = T>) {
+    to.entry(name.to_owned()).or_default().extend(more);
 }
 
 fn walk(value: &Value, at: String, visit: &mut dyn FnMut(&str, &Value)) {
