@@ -5,6 +5,7 @@
 //! can disagree.
 
 pub mod canonical;
+pub mod errors;
 pub mod fault;
 mod folder;
 pub mod listing;

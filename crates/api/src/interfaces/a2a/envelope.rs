@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use contract::errors;
 use serde_json::value::RawValue;
 
 use super::error::{ProtocolError, Refusal};
@@ -58,24 +59,11 @@ impl<'a> Envelope<'a> {
 
 /// Only `SendMessage` is served; what A2A knows beyond it is told apart from what nobody knows (AAP.md 5).
 pub(super) fn check_method(method: &str) -> Result<(), ProtocolError> {
-    let (code, reason, message) = match method {
-        "SendMessage" => return Ok(()),
-        "SendStreamingMessage" | "SubscribeToTask" => {
-            (-32004, "UNSUPPORTED_OPERATION", "Streaming is not offered by this dealer agent.")
-        }
-        "GetTask" | "ListTasks" | "CancelTask" => {
-            (-32004, "UNSUPPORTED_OPERATION", "This dealer agent answers at once and keeps no tasks.")
-        }
-        "GetExtendedAgentCard" => {
-            (-32004, "UNSUPPORTED_OPERATION", "This dealer agent has no extended card.")
-        }
-        "CreateTaskPushNotificationConfig"
-        | "GetTaskPushNotificationConfig"
-        | "ListTaskPushNotificationConfigs"
-        | "DeleteTaskPushNotificationConfig" => {
-            (-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", "This dealer agent sends no push notifications.")
-        }
-        _ => return Err(ProtocolError::method_not_found()),
-    };
-    Err(ProtocolError::a2a(code, reason, message).with("method", method))
+    if method == errors::SEND_MESSAGE {
+        return Ok(());
+    }
+    match errors::UNSERVED.iter().find(|known| known.method == method) {
+        Some(known) => Err(ProtocolError::new(known.error, known.message).with("method", method)),
+        None => Err(ProtocolError::method_not_found()),
+    }
 }

@@ -3,41 +3,36 @@
 use std::borrow::Cow;
 
 use chrono::{SecondsFormat, Utc};
+use contract::errors::{
+    self, A2A_DOMAIN, AAP_DOMAIN, AAP_ERROR, BAD_REQUEST, ERROR_INFO, ProtocolErrorSpec, STRUCT,
+};
 use contract::{ContractSpec, ErrorForm, Fault, FaultCode};
 use serde_json::{Map, Value, json};
-
-const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
-const BAD_REQUEST: &str = "type.googleapis.com/google.rpc.BadRequest";
-const STRUCT: &str = "type.googleapis.com/google.protobuf.Struct";
-/// The tag of an AAP error that stands in a list of its own right. It names no version.
-const AAP_ERROR: &str = "https://autoagentprotocol.org/extensions/aap/error";
 
 /// An error of JSON-RPC or A2A itself; no skill ran.
 #[derive(Debug)]
 pub(super) struct ProtocolError {
-    code: i32,
+    spec: &'static ProtocolErrorSpec,
     message: Cow<'static, str>,
-    /// A2A's reason; plain JSON-RPC errors have none.
-    reason: Option<&'static str>,
     metadata: Map<String, Value>,
     fields: Vec<(String, &'static str)>,
 }
 
 impl ProtocolError {
-    fn plain(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), reason: None, metadata: Map::new(), fields: Vec::new() }
+    pub(super) fn new(spec: &'static ProtocolErrorSpec, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { spec, message: message.into(), metadata: Map::new(), fields: Vec::new() }
     }
 
     pub(super) fn parse(message: &'static str) -> Self {
-        Self::plain(-32700, message)
+        Self::new(&errors::PARSE, message)
     }
 
     pub(super) fn invalid_request(message: &'static str) -> Self {
-        Self::plain(-32600, message)
+        Self::new(&errors::INVALID_REQUEST, message)
     }
 
     pub(super) fn method_not_found() -> Self {
-        Self::plain(-32601, "There is no such method; A2A 1.0 names it SendMessage.")
+        Self::new(&errors::METHOD_NOT_FOUND, "There is no such method; A2A 1.0 names it SendMessage.")
     }
 
     pub(super) fn invalid_params(field: &str, why: &'static str) -> Self {
@@ -49,22 +44,20 @@ impl ProtocolError {
             [(field, why)] => format!("Invalid parameters: {field} {why}."),
             _ => format!("Invalid parameters: {} problems.", fields.len()),
         };
-        Self { fields, ..Self::plain(-32602, message) }
+        Self { fields, ..Self::new(&errors::INVALID_PARAMS, message) }
     }
 
-    pub(super) fn a2a(code: i32, reason: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { reason: Some(reason), ..Self::plain(code, message) }
-    }
-
+    /// Adds metadata, under one of the keys that the error has for it.
     pub(super) fn with(mut self, key: &str, value: impl Into<String>) -> Self {
+        debug_assert!(self.spec.metadata.contains(&key), "{} has no {key}", self.spec.name);
         self.metadata.insert(key.to_owned(), Value::String(value.into()));
         self
     }
 
     fn data(&self) -> Option<Value> {
         let mut data = Vec::new();
-        if let Some(reason) = self.reason {
-            let mut info = json!({"@type": ERROR_INFO, "reason": reason, "domain": "a2a-protocol.org"});
+        if let Some(reason) = self.spec.reason {
+            let mut info = json!({"@type": ERROR_INFO, "reason": reason, "domain": A2A_DOMAIN});
             if let (false, Some(members)) = (self.metadata.is_empty(), info.as_object_mut()) {
                 members.insert("metadata".into(), self.metadata.clone().into());
             }
@@ -102,12 +95,12 @@ impl Refusal {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Refusal::Fault(fault) => fault.code.as_str(),
-            Refusal::Protocol(error) => match error.code {
+            Refusal::Protocol(error) => match error.spec.number {
                 -32700 => "parse_error",
                 -32600 => "invalid_request",
                 -32601 => "method_not_found",
                 -32602 => "invalid_params",
-                _ => error.reason.unwrap_or("protocol_error"),
+                _ => error.spec.reason.unwrap_or("protocol_error"),
             },
         }
     }
@@ -115,7 +108,7 @@ impl Refusal {
     /// The whole JSON-RPC answer; `id` is JSON text. Internal faults are logged here, once.
     pub(super) fn encode(&self, id: &str, spec: &ContractSpec) -> Vec<u8> {
         let (code, message, data) = match self {
-            Refusal::Protocol(error) => (error.code, error.message.to_string(), error.data()),
+            Refusal::Protocol(error) => (error.spec.number, error.message.to_string(), error.data()),
             Refusal::Fault(fault) => {
                 log(fault);
                 // A code that the contract lacks is not raised in it; should it be, it is our own failure there.
@@ -166,7 +159,7 @@ fn fault_data(fault: &Fault, code: FaultCode, form: ErrorForm) -> Value {
     let mut data = vec![json!({
         "@type": ERROR_INFO,
         "reason": code,
-        "domain": "autoagentprotocol.org",
+        "domain": AAP_DOMAIN,
         "metadata": {
             "code": code,
             "error_id": fault.id,

@@ -1,7 +1,7 @@
 //! The request headers that decide whether a request is for us (AAP.md 3).
 
 use actix_web::http::header::{self, HeaderMap};
-use contract::{ContractSpec, ExtensionHeader};
+use contract::{ContractSpec, ExtensionHeader, errors};
 
 use super::error::ProtocolError;
 use crate::answer::{A2A_EXTENSIONS, A2A_VERSION};
@@ -13,7 +13,7 @@ pub(super) fn check_content_type(headers: &HeaderMap) -> Result<(), ProtocolErro
     if essence.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    Err(ProtocolError::a2a(-32005, "CONTENT_TYPE_NOT_SUPPORTED", "Send the request as application/json.")
+    Err(ProtocolError::new(&errors::CONTENT_TYPE_NOT_SUPPORTED, "Send the request as application/json.")
         .with("supportedContentTypes", "application/json"))
 }
 
@@ -54,7 +54,7 @@ fn unsupported(requested: &str) -> ProtocolError {
     let requested: String = requested.chars().filter(char::is_ascii_graphic).take(16).collect();
     let message =
         format!("A2A protocol version {requested} is not served here; send header A2A-Version: 1.0.");
-    ProtocolError::a2a(-32009, "VERSION_NOT_SUPPORTED", message)
+    ProtocolError::new(&errors::VERSION_NOT_SUPPORTED, message)
         .with("requestedVersion", requested)
         .with("supportedVersions", "1.0")
         .with("requiredHeader", "A2A-Version")
@@ -76,7 +76,7 @@ pub(super) fn check_extension(headers: &HeaderMap, spec: &ContractSpec) -> Resul
     }
     let message =
         format!("Send header A2A-Extensions with {} to use this dealer endpoint.", spec.extension_uri);
-    Err(ProtocolError::a2a(-32008, "EXTENSION_SUPPORT_REQUIRED", message)
+    Err(ProtocolError::new(&errors::EXTENSION_REQUIRED, message)
         .with("extensionUri", spec.extension_uri)
         .with("requiredHeader", "A2A-Extensions"))
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use contract::{ContractSpec, Fault, SkillSpec, Violation};
+use contract::{ContractSpec, Fault, SkillSpec, Violation, errors};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -157,7 +157,7 @@ fn check_task(message: &RawObject<'_>) -> Result<(), Refusal> {
             Err(ProtocolError::invalid_params("message.taskId", "must be a string").into())
         }
         Some(_) => {
-            Err(ProtocolError::a2a(-32001, "TASK_NOT_FOUND", "There is no such task; this agent keeps none.")
+            Err(ProtocolError::new(&errors::TASK_NOT_FOUND, "There is no such task; this agent keeps none.")
                 .into())
         }
     }
@@ -236,7 +236,7 @@ pub(super) fn check_input_mode(
         return Ok(());
     }
     let message = format!("Send the request part of {} with its own media type.", skill.id);
-    Err(ProtocolError::a2a(-32005, "CONTENT_TYPE_NOT_SUPPORTED", message)
+    Err(ProtocolError::new(&errors::CONTENT_TYPE_NOT_SUPPORTED, message)
         .with("supportedInputModes", skill.request_media_type))
 }
 
@@ -257,7 +257,7 @@ pub(super) fn check_output_modes(
         return Ok(());
     }
     let message = format!("None of the accepted output modes can be produced for {}.", skill.id);
-    Err(ProtocolError::a2a(-32005, "CONTENT_TYPE_NOT_SUPPORTED", message)
+    Err(ProtocolError::new(&errors::CONTENT_TYPE_NOT_SUPPORTED, message)
         .with("supportedOutputModes", skill.response_media_type))
 }
 

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use contract::errors::SEND_MESSAGE;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -81,7 +82,7 @@ pub(super) fn read(text: &str) -> Option<Usual<'_>> {
     // Lengths are in characters, of which there are never more than bytes.
     let plain = jsonrpc == "2.0"
         && id.get().starts_with(['"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
-        && method == "SendMessage"
+        && method == SEND_MESSAGE
         && (1..=MAX_ID).contains(&message_id.len())
         && role == "ROLE_USER"
         && context_id.is_none_or(|id| id.len() <= MAX_ID && !id.chars().any(char::is_control))
