@@ -1,0 +1,143 @@
+//! By what leads are known to be about the same, and what two of them must not be at together.
+
+use contract::canonical;
+use contract::payload::LeadSubmitRequest;
+use contract::text::fold;
+use serde_json::{Value, json};
+use store::{Fingerprint, TenantId};
+
+use super::rooftop::Department;
+
+/// What an equivalent lead has too: the same address or number, and the same vehicle (AAP.md 11).
+///
+/// The tenant is part of every hash, so that a shopper's trace at one dealer says nothing about another's.
+pub(crate) fn of(tenant: TenantId, request: &LeadSubmitRequest) -> Fingerprint {
+    let hash = |kind: &str, value: Value| half(&json!([tenant.0, kind, value]));
+    Fingerprint {
+        email: request.customer.email.as_deref().map(|email| hash("email", fold(email).into())),
+        // E.164 is a normal form already.
+        phone: request.customer.phone.as_deref().map(|phone| hash("phone", phone.into())),
+        vehicle: hash("vehicle", vehicle(request)),
+    }
+}
+
+/// By VIN, else stock number, else the dealer's id, else year, make and model, else none.
+fn vehicle(request: &LeadSubmitRequest) -> Value {
+    let Some(vehicle) = &request.vehicle_of_interest else { return Value::Null };
+    let folded = |text: &Option<String>| text.as_deref().map(fold);
+    if let Some(vin) = &vehicle.vin {
+        json!(["vin", vin])
+    } else if let Some(stock) = &vehicle.stock {
+        json!(["stock", fold(stock)])
+    } else if let Some(id) = &vehicle.vehicle_id {
+        json!(["id", id])
+    } else if vehicle.year.is_some() || vehicle.make.is_some() || vehicle.model.is_some() {
+        json!(["kind", vehicle.year, folded(&vehicle.make), folded(&vehicle.model)])
+    } else {
+        Value::Null
+    }
+}
+
+/// The turns that a lead takes: its key, its shopper with this vehicle, and the agenda that it wants to be in.
+/// Ascending, as everybody takes them.
+pub(crate) fn turns(
+    tenant: TenantId,
+    key: Option<(&str, &str)>,
+    fingerprint: &Fingerprint,
+    agenda: Option<(&str, Department)>,
+) -> Vec<i64> {
+    let hex = |half: &[u8; 16]| u128::from_be_bytes(*half).to_string();
+    let number = |value: Value| {
+        let [a, b, c, d, e, f, g, h, ..] = half(&value);
+        i64::from_be_bytes([a, b, c, d, e, f, g, h])
+    };
+    let mut turns: Vec<i64> = [
+        key.map(|(contract, key)| json!([tenant.0, "key", contract, key])),
+        fingerprint.email.map(|email| json!(["lead", hex(&email), hex(&fingerprint.vehicle)])),
+        fingerprint.phone.map(|phone| json!(["lead", hex(&phone), hex(&fingerprint.vehicle)])),
+        agenda.map(|(rooftop, department)| json!([tenant.0, "agenda", rooftop, department.as_str()])),
+    ]
+    .into_iter()
+    .flatten()
+    .map(number)
+    .collect();
+    turns.sort_unstable();
+    turns.dedup();
+    turns
+}
+
+fn half(value: &Value) -> [u8; 16] {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ..] = canonical::hash(value);
+    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(email: Option<&str>, phone: Option<&str>, vehicle: Value) -> LeadSubmitRequest {
+        let mut request = json!({
+            "customer": {"first_name": "Noor", "last_name": "Haddad"},
+            "consent": {"granted_at": "2026-11-30T08:55:00Z", "allowed_channels": ["email"], "consent_text": "Yes.",
+                "scope": ["lead_submission"]},
+            "source_agent": {"name": "pelican"},
+        });
+        for (key, value) in [("email", email), ("phone", phone)] {
+            if let Some(value) = value {
+                request["customer"][key] = json!(value);
+            }
+        }
+        if !vehicle.is_null() {
+            request["vehicle_of_interest"] = vehicle;
+        }
+        serde_json::from_value(request).unwrap()
+    }
+
+    #[test]
+    fn addresses_are_compared_without_regard_to_case_and_blanks() {
+        let tenant = TenantId::new();
+        let email = |text: &str| of(tenant, &request(Some(text), None, Value::Null)).email.unwrap();
+        assert_eq!(email("Noor@Mail.example"), email("noor@mail.example "));
+        assert_ne!(email("noor@mail.example"), email("nora@mail.example"));
+        let other = of(TenantId::new(), &request(Some("noor@mail.example"), None, Value::Null)).email.unwrap();
+        assert_ne!(email("noor@mail.example"), other);
+    }
+
+    #[test]
+    fn vehicles_are_known_by_the_best_that_is_said_of_them() {
+        let tenant = TenantId::new();
+        let same = |a: Value, b: Value| {
+            let hash = |vehicle| of(tenant, &request(None, Some("+1310"), vehicle)).vehicle;
+            hash(a) == hash(b)
+        };
+        let vin = "2HKRW2H89PH600102";
+        assert!(same(json!({"vin": vin, "stock": "A"}), json!({"vin": vin, "stock": "B", "year": 2024})));
+        assert!(same(json!({"stock": "hc-1"}), json!({"stock": "HC-1 ", "make": "Honda"})));
+        assert!(!same(json!({"stock": "HC-1"}), json!({"stock": "HC-2"})));
+        assert!(!same(json!({"vehicle_id": "1"}), json!({"vehicle_id": "2"})));
+        let civic = json!({"year": 2024, "make": "Honda", "model": "Civic"});
+        assert!(same(civic.clone(), json!({"year": 2024.0, "make": "HONDA", "model": "civic ", "trim": "EX"})));
+        assert!(!same(civic.clone(), json!({"year": 2023, "make": "Honda", "model": "Civic"})));
+        assert!(!same(civic, json!({"make": "Honda"})));
+        assert!(same(Value::Null, json!({"trim": "EX"})));
+        // A make that is called as a model is.
+        assert!(!same(json!({"make": "Mini"}), json!({"model": "Mini"})));
+    }
+
+    #[test]
+    fn turns_are_ascending_and_the_same_for_the_same() {
+        let tenant = TenantId::new();
+        let print = of(tenant, &request(Some("a@b.example"), Some("+1310"), Value::Null));
+        let all = turns(tenant, Some(("v3.0", "k\u{0}")), &print, Some(("One", Department::Sales)));
+        assert_eq!(all.len(), 4);
+        assert!(all.is_sorted());
+        for few in [
+            turns(tenant, Some(("v3.0", "k\u{0}")), &print, None),
+            turns(tenant, None, &Fingerprint { email: None, ..print }, Some(("One", Department::Sales))),
+        ] {
+            assert!(few.iter().all(|turn| all.contains(turn)), "{few:?} {all:?}");
+        }
+        let other = turns(tenant, Some(("v1.3", "k\u{0}")), &print, Some(("One", Department::Service)));
+        assert_eq!(other.iter().filter(|turn| all.contains(turn)).count(), 2);
+    }
+}
