@@ -77,6 +77,7 @@ pub(crate) async fn libraries(database_url: &str, checks: RequestChecks, workers
     let settings = DealerSettings {
         public_origin: Origin::parse(&format!("https://{HOST}"))?,
         platform_domain: None,
+        serve_draft: false,
         max_age: defaults.max_age,
         cache_bytes: 8 << 30,
         poll: std::time::Duration::from_millis(800),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use store::{CardWrite, RooftopRow, TenantRow, TenantTx};
 use uuid::Uuid;
 
+use crate::callers::{CallersRule, Credential};
 use crate::origin::Addresses;
 use crate::policy::Policy;
 use crate::tenant::{offered_skills, published_contracts};
@@ -14,7 +15,10 @@ use crate::tenant::{offered_skills, published_contracts};
 const AGENT_VERSION: &str = "1.0.0";
 
 /// Raise it when [`render`] changes, so that every process re-renders the stored cards once.
-pub(crate) const RENDERER: u32 = 1;
+pub(crate) const RENDERER: u32 = 2;
+
+/// What the extension's entry says of itself.
+const EXTENSION: &str = "Auto Agent Protocol: typed questions to a car dealer about its stock.";
 
 /// Why a card may have changed; kept with the revision.
 #[derive(Debug, Clone, Copy)]
@@ -104,39 +108,105 @@ fn render(
     params.insert("version".into(), spec.full_version.into());
     params.insert("schema_base_url".into(), spec.schema_base.into());
     params.insert("skills".into(), schemas.into());
-    if let Some(search) = search_params(&row.policy) {
+    if let (true, Some(search)) = (spec.card.search_params, search_params(&row.policy)) {
         params.insert("search".into(), search);
     }
-    json!({
+    let mut extension = Map::new();
+    extension.insert("uri".into(), spec.extension_uri.into());
+    extension.insert("description".into(), EXTENSION.into());
+    if spec.card.extension_required {
+        extension.insert("required".into(), true.into());
+    }
+    extension.insert("params".into(), params.into());
+    let security = Security::of(row, skills);
+    let mut card = json!({
         "name": row.name,
         "description": description(row, rooftops, skills),
         "version": AGENT_VERSION,
         "documentationUrl": base,
         "supportedInterfaces": [interface],
         "capabilities": {
-            "extensions": [{
-                "uri": spec.extension_uri,
-                "description": "Auto Agent Protocol: typed questions to a car dealer about its stock.",
-                "required": true,
-                "params": params,
-            }],
+            "extensions": [extension],
         },
-        "defaultInputModes": skills.iter().map(|id| id.spec().request_media_type).collect::<Vec<_>>(),
-        "defaultOutputModes": skills.iter().map(|id| id.spec().response_media_type).collect::<Vec<_>>(),
-        "skills": skills.iter().map(|id| skill_entry(*id)).collect::<Vec<_>>(),
-    })
+        "defaultInputModes": modes(spec, skills.iter().map(|id| id.spec().request_media_type)),
+        "defaultOutputModes": modes(spec, skills.iter().map(|id| id.spec().response_media_type)),
+        "skills": skills.iter().map(|id| skill_entry(*id, &security)).collect::<Vec<_>>(),
+    });
+    if let (Some(security), Some(members)) = (&security, card.as_object_mut()) {
+        members.insert("securitySchemes".into(), security.schemes.clone());
+        members.insert("securityRequirements".into(), security.requirements(skills));
+    }
+    card
 }
 
-fn skill_entry(id: SkillId) -> Value {
+/// Media types of a direction: those of the skills, and plain JSON where the contract takes it as well.
+fn modes(spec: &ContractSpec, vendor: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    vendor.chain(spec.card.plain_json.then_some("application/json")).collect()
+}
+
+/// How callers prove who they are, as A2A says it (A2A.md 4, Security).
+struct Security {
+    schemes: Value,
+    names: Vec<&'static str>,
+}
+
+impl Security {
+    /// `None` for a public dealer.
+    fn of(row: &TenantRow, skills: &[SkillId]) -> Option<Security> {
+        let rule = CallersRule::read(&row.callers).ok()?;
+        let (mut schemes, mut names) = (Map::new(), Vec::new());
+        for credential in &rule.accept {
+            let (name, scheme) = match (credential, &rule.oauth) {
+                (Credential::Keys, _) => (
+                    "key",
+                    json!({"httpAuthSecurityScheme": {
+                        "scheme": "Bearer",
+                        "description": "A key that the dealer gives to its callers.",
+                    }}),
+                ),
+                (Credential::Oauth, Some(oauth)) => {
+                    let scopes: Map<String, Value> = skills
+                        .iter()
+                        .map(|id| (id.as_str().to_owned(), id.spec().description.into()))
+                        .collect();
+                    (
+                        "oauth",
+                        json!({"oauth2SecurityScheme": {"flows": {"clientCredentials": {
+                            "tokenUrl": oauth.token_url,
+                            "scopes": scopes,
+                        }}}}),
+                    )
+                }
+                (Credential::Oauth, None) => continue,
+            };
+            schemes.insert(name.into(), scheme);
+            names.push(name);
+        }
+        (!names.is_empty()).then_some(Security { schemes: schemes.into(), names })
+    }
+
+    /// Any one scheme is enough. Each names the skills as its scopes: an empty list would be lost by the canonical
+    /// form that card signatures use.
+    fn requirements(&self, skills: &[SkillId]) -> Value {
+        let scopes: Vec<&str> = skills.iter().map(|id| id.as_str()).collect();
+        self.names.iter().map(|name| json!({"schemes": {*name: {"list": scopes}}})).collect()
+    }
+}
+
+fn skill_entry(id: SkillId, security: &Option<Security>) -> Value {
     let skill = id.spec();
-    json!({
+    let mut entry = json!({
         "id": id.as_str(),
         "name": skill.name,
         "description": skill.description,
         "tags": skill.tags,
         "inputModes": [skill.request_media_type],
         "outputModes": [skill.response_media_type],
-    })
+    });
+    if let (Some(security), Some(members)) = (security, entry.as_object_mut()) {
+        members.insert("securityRequirements".into(), security.requirements(&[id]));
+    }
+    entry
 }
 
 /// What of search the dealer offers: from its policy, never from its stock. Absent means everything.

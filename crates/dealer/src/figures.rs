@@ -44,6 +44,7 @@ impl Dealer {
     /// Writes down which dealers were asked since the last time, before the process ends.
     pub async fn note_heat(&self) {
         follow::note_heat(&self.inner).await;
+        follow::note_key_use(&self.inner).await;
     }
 
     /// Figures for metrics.

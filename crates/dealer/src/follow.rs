@@ -103,6 +103,7 @@ fn sweep(inner: &Arc<Inner>) {
     tokio::spawn(async move {
         inner.lots.sweep().await;
         note_heat(&inner).await;
+        note_key_use(&inner).await;
         let purge = async {
             let mut tx = inner.store.platform().await?;
             let versions = tx.purge_superseded().await?;
@@ -114,7 +115,23 @@ fn sweep(inner: &Arc<Inner>) {
             Ok(Err(error)) => warn!(%error, "former versions of lots could not be forgotten"),
             Err(_) => warn!("forgetting former versions of lots took too long"),
         }
+        forget_keys(&inner).await;
     });
+}
+
+/// Forgets requests that were to be known again for a time that is over.
+async fn forget_keys(inner: &Inner) {
+    let purge = async {
+        let mut tx = inner.store.platform().await?;
+        let keys = tx.purge_lead_keys().await?;
+        tx.commit().await?;
+        Ok::<_, store::Error>(keys)
+    };
+    match tokio::time::timeout(SWEEP_EVERY / 2, purge).await {
+        Ok(Ok(keys)) => debug!(keys, "forgot idempotency keys that expired"),
+        Ok(Err(error)) => warn!(%error, "expired idempotency keys could not be forgotten"),
+        Err(_) => warn!("forgetting expired idempotency keys took too long"),
+    }
 }
 
 /// Writes down which dealers were asked since the last time, for the next process to load them first.
@@ -131,6 +148,23 @@ pub(crate) async fn note_heat(inner: &Inner) {
     if let Err(error) = written.await {
         // It only decides who is loaded first.
         debug!(%error, "questions could not be counted");
+    }
+}
+
+/// Writes down when keys were last used.
+pub(crate) async fn note_key_use(inner: &Inner) {
+    let used = inner.key_uses.take();
+    if used.is_empty() {
+        return;
+    }
+    let written = in_time(async {
+        let mut tx = inner.store.platform().await?;
+        tx.note_key_use(&used).await?;
+        tx.commit().await
+    });
+    if let Err(error) = written.await {
+        // It only tells operators which keys are in use; the next use is noted again.
+        debug!(%error, "the use of keys could not be noted");
     }
 }
 

@@ -3,11 +3,12 @@
 //! No transport is known here. An interface resolves a [`Tenant`], makes a [`Call`] and gets the payload bytes of
 //! an answer or a [`Fault`].
 
-mod callers;
+pub mod callers;
 mod card;
 mod directory;
 mod figures;
 mod follow;
+mod leads;
 mod lot;
 mod origin;
 mod policy;
@@ -20,18 +21,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use contract::{Contract, ContractVersion, Fault, FaultCode, SkillId, SkillSpec};
+use contract::{Contract, ContractVersion, Fault, FaultCode, SkillId, SkillSpec, refusal};
 use inventory::cursor::CursorKey;
 use moka::future::Cache;
 use serde_json::Value;
 use store::{Store, TenantId, TenantState};
 
+use crate::callers::{KeySets, KeyUses};
 use crate::directory::{Directory, Found};
 use crate::follow::FollowError;
+use crate::leads::Lanes;
 use crate::lot::{LoadError, Lots, View};
 use crate::quota::Quota;
 
-pub use crate::callers::{Caller, CallerKey};
+pub use crate::callers::{
+    Access, Caller, CallerKey, CallersRule, Credential, Denied, KEY_PREFIX, OAuthRule, Shown,
+};
 pub use crate::card::{Cause, card_changed};
 pub use crate::directory::Place;
 pub use crate::figures::Figures;
@@ -52,6 +57,8 @@ pub struct DealerSettings {
     pub public_origin: Origin,
     /// With it, dealers are canonically reached at `{slug}.{platform_domain}`.
     pub platform_domain: Option<String>,
+    /// Serve contracts whose identifiers lead nowhere on a public origin too, to dealers that name them.
+    pub serve_draft: bool,
     /// Data older than this is not answered from any more.
     pub max_age: Duration,
     /// How much memory lots may take, in bytes.
@@ -101,7 +108,10 @@ struct Inner {
     /// Keyed by revision too, so that a reader can never put an old dealer over a new one.
     tenants: Cache<(TenantId, i64), Arc<Tenant>>,
     lots: Lots,
+    lanes: Lanes,
     quota: Quota,
+    key_sets: Arc<KeySets>,
+    key_uses: KeyUses,
     cursor_key: CursorKey,
     max_age: Duration,
     request_checks: RequestChecks,
@@ -179,8 +189,11 @@ impl Dealer {
     /// # Errors
     /// When the database cannot be read.
     pub async fn start(store: Store, settings: DealerSettings) -> Result<Dealer, StartError> {
-        let addresses =
-            Addresses { origin: settings.public_origin, platform_domain: settings.platform_domain };
+        let addresses = Addresses {
+            origin: settings.public_origin,
+            platform_domain: settings.platform_domain,
+            serve_draft: settings.serve_draft,
+        };
         let mut contracts = Vec::new();
         for spec in contract::CONTRACTS {
             contracts.push((spec.version, Contract::load(spec.version)?));
@@ -203,7 +216,10 @@ impl Dealer {
             contracts,
             directory,
             tenants,
+            lanes: Lanes::default(),
             quota: Quota::default(),
+            key_sets: Arc::default(),
+            key_uses: KeyUses::default(),
             cursor_key,
             max_age: settings.max_age,
             request_checks: settings.request_checks,
@@ -318,19 +334,20 @@ impl Dealer {
         data: Value,
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Fault> {
+        // Doors ask before; one that forgot must not have served anybody.
+        self.permit(call, skill.id).map_err(Fault::internal)?;
         let Some(entry) = skills::find(skill.id) else {
             return Err(skills::unsupported(call, skill.id.as_str()));
         };
         if self.inner.request_checks == RequestChecks::Schema {
-            self.contract(call.contract)?.check(skill.request_schema, &data).map_err(Fault::validation)?;
-        }
-        if let Some(limit) = call.tenant.policy.rate_limit {
-            self.inner.quota.take(call.tenant.id, limit, Instant::now()).map_err(|wait| {
-                let seconds = wait.as_secs() + 1;
-                Fault::new(FaultCode::RateLimited, format!("Too many calls; wait {seconds} seconds."))
-                    .retry_after(wait)
+            self.contract(call.contract)?.check(skill.request_schema, &data).map_err(|mut violations| {
+                if skill.id == SkillId::LeadSubmit {
+                    violations.extend(leads::problems(&data, &call.tenant.policy));
+                }
+                refusal::of(skill, &data, violations)
             })?;
         }
+        self.take_from_quotas(call, &data)?;
         if data.get("dealer_id").and_then(Value::as_str).is_some_and(|id| id != call.tenant.dealer_id) {
             return Err(Fault::new(
                 FaultCode::DealerNotFound,
@@ -350,6 +367,24 @@ impl Dealer {
             self.verify(call, skill, out.get(begin..).unwrap_or_default());
         }
         Ok(version)
+    }
+
+    /// Takes the call from the caller's own window and then from the dealer's, where they are limited.
+    fn take_from_quotas(&self, call: &Call, data: &Value) -> Result<(), Fault> {
+        let refused = |wait: Duration| {
+            let seconds = wait.as_secs() + 1;
+            Fault::new(FaultCode::RateLimited, format!("Too many calls; wait {seconds} seconds."))
+                .retry_after(wait)
+        };
+        let tenant = &call.tenant;
+        if let Some(limit) = call.caller.rate_limit(tenant) {
+            let name = call.caller.name(callers::declared_agent(data));
+            self.inner.quota.take_from_caller(tenant.id, name, limit, Instant::now()).map_err(refused)?;
+        }
+        match tenant.policy.rate_limit {
+            Some(limit) => self.inner.quota.take(tenant.id, limit, Instant::now()).map_err(refused),
+            None => Ok(()),
+        }
     }
 
     fn contract(&self, version: ContractVersion) -> Result<&Contract, Fault> {
@@ -399,7 +434,12 @@ impl Inner {
             let row = tx.row().await?.ok_or(LoadTenantError::Gone)?;
             let rooftops = tx.rooftops().await?;
             let cards = tx.cards().await?;
-            Ok(Arc::new(Tenant::from_rows(&row, &rooftops, cards, &self.addresses)?))
+            let keys = tx.caller_keys().await?;
+            let tenant = Tenant::from_rows(&row, &rooftops, cards, &keys, &self.addresses)?;
+            if let Some(oauth) = tenant.access.oauth() {
+                self.key_sets.follow(&oauth.jwks_uri);
+            }
+            Ok(Arc::new(tenant))
         };
         tokio::time::timeout(LOAD_TENANT, load).await.unwrap_or(Err(LoadTenantError::TooSlow))
     }

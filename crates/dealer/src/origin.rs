@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use contract::ContractSpec;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
@@ -130,9 +131,17 @@ pub struct Addresses {
     /// With `dealers.example`, every dealer is reached at `{slug}.dealers.example` too, and that is canonical.
     #[serde(default)]
     pub platform_domain: Option<String>,
+    /// The operator asked by name for contracts whose identifiers lead nowhere, on a public origin too.
+    #[serde(default)]
+    pub serve_draft: bool,
 }
 
 impl Addresses {
+    /// Whether a contract may be served here at all.
+    pub fn allow(&self, spec: &ContractSpec) -> bool {
+        spec.deployable || self.serve_draft || self.origin.is_loopback()
+    }
+
     /// The domain under which `{slug}.{domain}` is served: the configured one, else `localhost` on loopback,
     /// else the origin's own name.
     pub fn host_suffix(&self) -> Option<&str> {
@@ -229,6 +238,7 @@ mod tests {
         let mut addresses = Addresses {
             origin: Origin::parse("https://dealers.example:8443").unwrap(),
             platform_domain: None,
+            serve_draft: false,
         };
         let plain = TenantName { slug: "harbor", domain: None };
         assert_eq!(addresses.base(plain), "https://dealers.example:8443/t/harbor/");
@@ -240,8 +250,11 @@ mod tests {
 
     #[test]
     fn the_platforms_names_are_its_origin_its_domain_and_one_label_below() {
-        let mut addresses =
-            Addresses { origin: Origin::parse("https://dealers.example").unwrap(), platform_domain: None };
+        let mut addresses = Addresses {
+            origin: Origin::parse("https://dealers.example").unwrap(),
+            platform_domain: None,
+            serve_draft: false,
+        };
         assert_eq!(addresses.own_host("dealers.example"), Some(OwnHost::Platform));
         assert_eq!(addresses.own_host("harbor.dealers.example"), Some(OwnHost::Slug("harbor")));
         for other in ["harbor.example", "a.b.dealers.example", "xdealers.example", ".dealers.example", ""] {

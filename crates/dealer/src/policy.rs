@@ -20,6 +20,8 @@ pub struct Policy {
     pub default_sort: Sort,
     /// Skill calls in one window; `None` means no limit.
     pub rate_limit: Option<RateLimit>,
+    /// The same for each caller by itself; a key may have a limit of its own instead.
+    pub caller_rate_limit: Option<RateLimit>,
     /// What of the schema's search this dealer offers; `None` means all of it.
     pub search: Option<SearchPolicy>,
     /// A test drive without a vehicle is refused.
@@ -60,6 +62,7 @@ impl Default for Policy {
             max_limit: 100,
             default_sort: Sort::DEFAULT,
             rate_limit: None,
+            caller_rate_limit: None,
             search: None,
             test_drive_requires_vehicle: true,
             appointments: Appointments::Auto,
@@ -92,8 +95,12 @@ impl Policy {
         if self.default_limit.is_some_and(|limit| limit == 0 || limit > self.max_limit) {
             add("/default_limit", "must be at least 1 and not above max_limit");
         }
-        if self.rate_limit.is_some_and(|limit| limit.requests == 0 || limit.per_seconds == 0) {
-            add("/rate_limit", "requests and per_seconds must be at least 1");
+        for (pointer, limit) in
+            [("/rate_limit", self.rate_limit), ("/caller_rate_limit", self.caller_rate_limit)]
+        {
+            if limit.is_some_and(|limit| limit.requests == 0 || limit.per_seconds == 0) {
+                add(pointer, "requests and per_seconds must be at least 1");
+            }
         }
         if self.appointment_slot_minutes < 5 || self.appointment_slot_minutes > 1440 {
             add("/appointment_slot_minutes", "must be between 5 and 1440");

@@ -6,9 +6,11 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use contract::{ContractVersion, SkillId};
 use serde_json::{Map, Value, json};
-use store::{CardRow, RooftopRow, TenantId, TenantRow};
+use store::{CallerKeyRow, CardRow, RooftopRow, TenantId, TenantRow};
 use uuid::Uuid;
 
+use crate::callers::{Access, CallersRule};
+use crate::leads::Rooftop;
 use crate::origin::Addresses;
 use crate::policy::Policy;
 use crate::skills;
@@ -51,12 +53,16 @@ pub struct Tenant {
     pub interface_tenant: Option<String>,
     /// The dealer's decisions.
     pub policy: Policy,
+    /// Who may ask it.
+    pub access: Access,
     /// Nothing leaves the platform; answers say so.
     pub sandbox: bool,
     /// Canonical base address, with a trailing slash.
     pub base: String,
     /// `data` of `dealer.information.response`, rendered once.
     pub information: Bytes,
+    /// What leads need to know of them, in their order.
+    pub(crate) rooftops: Vec<Rooftop>,
     cards: Vec<(ContractVersion, Arc<Card>)>,
 }
 
@@ -93,11 +99,16 @@ impl Tenant {
         row: &TenantRow,
         rooftops: &[RooftopRow],
         cards: Vec<CardRow>,
+        keys: &[CallerKeyRow],
         addresses: &Addresses,
     ) -> Result<Tenant, TenantCorrupt> {
         let corrupt = |what, why: String| TenantCorrupt { tenant: row.tenant_id.0, what, why };
         let policy: Policy =
             serde_json::from_value(row.policy.clone()).map_err(|e| corrupt("policy", e.to_string()))?;
+        let callers = CallersRule::read(&row.callers).map_err(|problems| {
+            let named = problems.into_iter().map(|(at, sentence)| format!("{at} {sentence}"));
+            corrupt("callers", named.collect::<Vec<_>>().join(", "))
+        })?;
         let default_contract =
             row.default_contract.parse().map_err(|_| corrupt("default_contract", String::new()))?;
         let cards = cards
@@ -115,9 +126,11 @@ impl Tenant {
             default_contract,
             interface_tenant: row.interface_tenant.clone(),
             policy,
+            access: Access::new(&callers, keys),
             sandbox: row.sandbox,
             base: addresses.base(row.into()),
             information: Bytes::from(information(row, rooftops).to_string()),
+            rooftops: rooftops.iter().map(Rooftop::from_row).collect(),
             cards,
         })
     }
@@ -130,7 +143,7 @@ impl Tenant {
     /// Bytes this dealer occupies in the cache, roughly.
     pub(crate) fn weight(&self) -> u32 {
         let cards: usize = self.cards.iter().map(|(_, card)| card.body.len() + 200).sum();
-        u32::try_from(1024 + self.information.len() + cards).unwrap_or(u32::MAX)
+        u32::try_from(1024 + 2 * self.information.len() + cards + self.access.weight()).unwrap_or(u32::MAX)
     }
 }
 
@@ -163,13 +176,15 @@ pub(crate) fn offered_skills(row: &TenantRow) -> Vec<SkillId> {
 }
 
 /// Contracts that the dealer publishes and this build serves. An empty stored list means: all that may be
-/// deployed at this origin.
+/// deployed at this origin. The draft is published on loopback; elsewhere only by a dealer that lists it, on a
+/// platform whose operator allows it.
 pub(crate) fn published_contracts(row: &TenantRow, addresses: &Addresses) -> Vec<ContractVersion> {
     contract::CONTRACTS
         .iter()
         .filter(|spec| {
-            let wanted = row.contracts.iter().any(|name| name == spec.version.as_str());
-            wanted || (row.contracts.is_empty() && (spec.deployable || addresses.origin.is_loopback()))
+            let named = row.contracts.iter().any(|name| name == spec.version.as_str());
+            let by_default = row.contracts.is_empty() && (spec.deployable || addresses.origin.is_loopback());
+            (named || by_default) && addresses.allow(spec)
         })
         .map(|spec| spec.version)
         .collect()

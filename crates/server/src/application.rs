@@ -9,7 +9,7 @@ use std::time::Duration;
 use actix_web::dev::{ServerHandle, ServiceRequest, fn_service};
 use actix_web::{App, Error, HttpServer};
 use api::ApiState;
-use dealer::{Addresses, Dealer, DealerSettings, Origin, RequestChecks};
+use dealer::{Dealer, DealerSettings, Origin, RequestChecks};
 use store::{Database, Store};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -18,7 +18,7 @@ use crate::failure::{Failure, chain, io_reason};
 use crate::settings::Settings;
 use crate::tls::Certificate;
 use crate::traffic::{SETTLE, Traffic, count};
-use crate::{commands, listener, telemetry, tls};
+use crate::{commands, key_sets, listener, telemetry, tls};
 
 /// How long requests in flight may take to finish.
 const FINISH: Duration = Duration::from_secs(30);
@@ -81,19 +81,19 @@ impl Application {
         commands::ready_database(database, preparation.migrate).await?;
         let store = commands::connect(database, settings).await?;
         if preparation.demo {
-            let addresses =
-                Addresses { origin: origin.clone(), platform_domain: settings.platform_domain.clone() };
-            commands::load_demo(&store, &addresses).await?;
+            commands::load_demo(&store, &settings.addresses(origin.clone())).await?;
         }
         let core = DealerSettings {
             public_origin: origin,
             platform_domain: settings.platform_domain.clone(),
+            serve_draft: settings.serve_draft,
             max_age: settings.max_age,
             cache_bytes: settings.cache_bytes,
             poll: POLL,
             request_checks: RequestChecks::Schema,
         };
         let dealer = Dealer::start(store.clone(), core).await.map_err(|error| Failure::new(chain(&error)))?;
+        key_sets::follow(&dealer);
         let lots = dealer.warm_up(settings.warm_up).await;
         if lots > 0 {
             tracing::info!(lots, "the lots that are asked most are loaded");

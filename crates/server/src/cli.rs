@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use contract::SkillId;
+use dealer::RateLimit;
+use dealer::callers::NewKey;
 
-use crate::commands::{self, serve::Kind};
+use crate::commands::{self, key::Work, serve::Kind};
 use crate::failure::{Failure, UNUSABLE};
 use crate::settings::{AddressFlags, CommonFlags, Flags, ServingFlags, Settings};
 
@@ -16,6 +19,8 @@ Examples:
       a platform with three demo dealers on http://127.0.0.1:8080
   forecourt provision dealers.json
       bring dealers in, also while the platform is running
+  forecourt key add harbor --name pelican --scope inventory.search
+      a key for one caller of a dealer
   forecourt doctor
       what is wrong here, and what to do about it
   DATABASE_URL=postgres://… forecourt up --public-origin https://dealers.example
@@ -85,6 +90,16 @@ enum Command {
         #[command(flatten)]
         flags: WorkFlags,
     },
+    /// Make, list and revoke the keys of a dealer's callers
+    ///
+    /// A dealer is public unless its document says otherwise: with "callers": {"accept": ["keys"]} it answers bearers
+    /// of its keys alone. A key is for one caller: it has a name, may open some skills only, and may have a limit. At a
+    /// public dealer keys tell who asks. Running platforms follow within a second.
+    #[command(arg_required_else_help = true, subcommand_required = true)]
+    Key {
+        #[command(subcommand)]
+        work: KeyCommand,
+    },
     /// Load the demo dealers
     ///
     /// A franchise store, an independent powersports store, and a group with four rooftops, always the same.
@@ -102,6 +117,60 @@ enum Command {
         #[command(flatten)]
         flags: AllFlags,
     },
+}
+
+#[derive(Debug, Subcommand)]
+enum KeyCommand {
+    /// Make a key and print it, this once
+    ///
+    /// The key goes to standard output, everything about it to standard error. It is stored as a hash: whoever loses it
+    /// gets another one.
+    Add {
+        /// The dealer's slug
+        dealer: String,
+        /// What the dealer calls this caller; callers are known by it in leads and logs
+        #[arg(long)]
+        name: String,
+        /// A skill that the key opens, such as inventory.search; again for more [default: all]
+        #[arg(long, value_name = "SKILL", value_parser = commands::key::scope)]
+        scope: Vec<SkillId>,
+        /// Calls in so many seconds, such as 100/60 [default: the dealer's caller_rate_limit]
+        #[arg(long, value_name = "CALLS/SECONDS", value_parser = commands::key::limit)]
+        limit: Option<RateLimit>,
+        #[command(flatten)]
+        flags: CommonFlags,
+    },
+    /// Show a dealer's keys: names, what they open, when they were used; never the keys themselves
+    List {
+        /// The dealer's slug
+        dealer: String,
+        #[command(flatten)]
+        flags: CommonFlags,
+    },
+    /// Have a key open nothing any more, on every process within a second
+    Revoke {
+        /// The dealer's slug
+        dealer: String,
+        /// The key's name, or the digits that `list` shows
+        key: String,
+        #[command(flatten)]
+        flags: CommonFlags,
+    },
+}
+
+impl KeyCommand {
+    fn run(self) -> Result<(), Failure> {
+        let (work, flags) = match self {
+            KeyCommand::Add { dealer, name, scope, limit, flags } => {
+                let key = NewKey { name, scopes: scope, rate_limit: limit };
+                (Work::Add { slug: dealer, key }, flags)
+            }
+            KeyCommand::List { dealer, flags } => (Work::List { slug: dealer }, flags),
+            KeyCommand::Revoke { dealer, key, flags } => (Work::Revoke { slug: dealer, key }, flags),
+        };
+        let settings = settings(&Flags { common: flags, ..Flags::default() })?;
+        commands::key::run(&settings, work)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -148,6 +217,7 @@ pub fn run() -> ExitCode {
         Command::Provision { file, flags } => {
             settings(&flags.into()).and_then(|settings| commands::provision::run(&settings, &file))
         }
+        Command::Key { work } => work.run(),
         Command::Demo { flags } => {
             settings(&flags.into()).and_then(|settings| commands::demo::run(&settings))
         }
@@ -184,7 +254,8 @@ mod tests {
     fn help_names_every_command_and_every_variable() {
         let mut cli = Cli::command();
         let overview = cli.render_long_help().to_string();
-        for command in ["up", "serve", "migrate", "provision", "demo", "doctor", "Examples:", "Exit status:"]
+        for command in
+            ["up", "serve", "migrate", "provision", "key", "demo", "doctor", "Examples:", "Exit status:"]
         {
             assert!(overview.contains(command), "{command} is missing in\n{overview}");
         }

@@ -9,6 +9,7 @@ mod commands;
 mod database;
 pub mod demo;
 pub mod failure;
+mod key_sets;
 mod listener;
 mod output;
 pub mod settings;

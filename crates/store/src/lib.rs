@@ -5,6 +5,7 @@
 //! another role and can be searched for. Neither role owns anything. With no database given,
 //! [`private::PrivatePg`] runs one.
 
+mod callers;
 mod cards;
 mod changes;
 mod database;
@@ -29,6 +30,7 @@ use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Postgres, Transaction};
 use tracing::instrument;
 
+pub use callers::{CallerKeyRow, CallerKeyWrite, KeySetRow};
 pub use cards::{CardRevisionRow, CardRow, CardWrite};
 pub use changes::{Change, Changes};
 pub use database::Database;

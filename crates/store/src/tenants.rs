@@ -34,6 +34,8 @@ pub struct TenantRow {
     pub default_contract: String,
     /// Policy document of the tenant, as provisioned.
     pub policy: Value,
+    /// Who may ask it, as provisioned; `{}` means everybody.
+    pub callers: Value,
     /// Domains of its own, the first is canonical. Written by [`crate::PlatformTx::claim_domains`] only.
     pub domains: Vec<String>,
     /// Raised by [`TenantTx::bump_revision`].
@@ -64,6 +66,7 @@ struct Raw {
     contracts: Vec<String>,
     default_contract: String,
     policy: Value,
+    callers: Value,
     domains: Vec<String>,
     revision: i64,
 }
@@ -83,6 +86,7 @@ impl Raw {
             contracts: self.contracts,
             default_contract: self.default_contract,
             policy: self.policy,
+            callers: self.callers,
             domains: self.domains,
             revision: self.revision,
         })
@@ -117,7 +121,7 @@ impl TenantTx {
         let raw = sqlx::query_as!(
             Raw,
             r#"select slug, dealer_id, name, welcome_message, state, sandbox, interface_tenant, skills, contracts,
-                      default_contract, policy, revision,
+                      default_contract, policy, callers, revision,
                       array(select d.domain from tenant_domains d where d.tenant_id = t.tenant_id
                             order by d.position, d.domain) as "domains!"
                from tenants t where t.tenant_id = $1"#,
@@ -136,7 +140,7 @@ impl TenantTx {
         let done = sqlx::query!(
             "update tenants set dealer_id = $2, name = $3, welcome_message = $4, state = $5, sandbox = $6,
                     interface_tenant = $7, skills = $8, contracts = $9, default_contract = $10, policy = $11,
-                    updated_at = clock_timestamp()
+                    callers = $12, updated_at = clock_timestamp()
              where tenant_id = $1",
             id.0,
             row.dealer_id,
@@ -149,6 +153,7 @@ impl TenantTx {
             &row.contracts,
             row.default_contract,
             row.policy,
+            row.callers,
         )
         .execute(self.conn())
         .await?;

@@ -10,9 +10,11 @@ use store::{Removed, RemovedRow, RooftopRow, Store, TenantId, TenantRow, TenantS
 
 use super::Problem;
 use super::document::{Document, Member, SoldUnit, Wanted};
+use crate::callers::CallersRule;
 use crate::card::{self, Cause};
 use crate::follow;
 use crate::origin::Addresses;
+use crate::tenant::published_contracts;
 
 /// What became of one dealer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,6 +242,7 @@ fn next_row(
             .resolve(now.and_then(|r| r.default_contract.parse().ok()), || ContractVersion::V3_0)
             .to_string(),
         policy: w.policy.clone().resolve(now.map(|r| r.policy.clone()), || json!({})),
+        callers: w.callers.clone().resolve(now.map(|r| r.callers.clone()), || json!({})),
         domains,
         revision,
     }
@@ -270,11 +273,15 @@ fn check_together(
     rooftops: &[RooftopRow],
     addresses: &Addresses,
 ) {
-    if !row.contracts.is_empty() && !row.contracts.contains(&row.default_contract) {
-        add("/default_contract", "must be one of the dealer's contracts, and this build serves v3.0 alone");
-    }
-    if row.contracts.iter().any(|name| name == "latest") && !addresses.origin.is_loopback() {
-        add("/contracts", "the draft 'latest' must not be served on a public origin");
+    check_contracts(add, row, addresses);
+    if let (Member::Set(callers), false) = (&wanted.callers, addresses.origin.is_loopback()) {
+        let loopback = CallersRule::read(callers).map(|rule| rule.loopback_members()).unwrap_or_default();
+        for at in loopback {
+            add(
+                &format!("/callers{at}"),
+                "is an address of this machine, which is for platforms on loopback",
+            );
+        }
     }
     if let Member::Set(domains) = &wanted.domains {
         for (i, domain) in domains.iter().enumerate() {
@@ -291,6 +298,33 @@ fn check_together(
             }
         }
     }
+}
+
+/// The default contract must be published, and the draft asked for by name.
+fn check_contracts(add: &mut impl FnMut(&str, &str), row: &TenantRow, addresses: &Addresses) {
+    let mut refused = false;
+    for (i, name) in row.contracts.iter().enumerate() {
+        let spec = name.parse::<ContractVersion>().ok().and_then(ContractVersion::spec);
+        if spec.is_some_and(|spec| !addresses.allow(spec)) {
+            refused = true;
+            let why = format!(
+                "{name} is a draft: its identifiers lead nowhere, so it is not served at the public origin {}. To \
+                 serve it there all the same, start the platform with --serve-draft (FORECOURT_SERVE_DRAFT=1)",
+                addresses.origin
+            );
+            add(&format!("/contracts/{i}"), &why);
+        }
+    }
+    let published = published_contracts(row, addresses);
+    if refused || published.iter().any(|version| version.as_str() == row.default_contract) {
+        return;
+    }
+    let names: Vec<&str> = published.iter().map(|version| version.as_str()).collect();
+    let mut why = format!("must be one of the contracts that the dealer publishes: {}", names.join(", "));
+    if row.contracts.is_empty() {
+        why.push_str("; a draft is published on a public origin only where contracts names it");
+    }
+    add("/default_contract", &why);
 }
 
 /// Units that stay as they are carry the dealer's id and the names of rooftops; these must stay true.

@@ -9,6 +9,7 @@ use store::TenantState;
 use super::Problem;
 use super::outer::{Body, Outer};
 use super::rules::{self, Findings};
+use crate::callers::CallersRule;
 use crate::origin::{is_domain, is_slug};
 use crate::policy::{Policy, SearchPolicy};
 
@@ -73,6 +74,7 @@ pub(crate) struct Wanted {
     pub(crate) contracts: Member<Vec<String>>,
     pub(crate) default_contract: Member<ContractVersion>,
     pub(crate) policy: Member<Value>,
+    pub(crate) callers: Member<Value>,
     pub(crate) domains: Member<Vec<String>>,
     /// The public rooftop and its holidays.
     pub(crate) rooftops: Member<Vec<(Value, Value)>>,
@@ -103,7 +105,7 @@ impl SoldUnit {
     }
 }
 
-const MEMBERS: [&str; 15] = [
+const MEMBERS: [&str; 16] = [
     "dealer_id",
     "name",
     "welcome_message",
@@ -114,6 +116,7 @@ const MEMBERS: [&str; 15] = [
     "contracts",
     "default_contract",
     "policy",
+    "callers",
     "domains",
     "rooftops",
     "inventory",
@@ -194,6 +197,7 @@ impl Checks {
                     .ok_or_else(|| format!("{version} is not served by this build"))
             }),
             policy: policy(&mut found, body),
+            callers: callers(&mut found, body),
             domains: names(&mut found, body, "domains", |name| {
                 if is_domain(name) { Ok(()) } else { Err("must be a host name in lower case".into()) }
             }),
@@ -411,6 +415,20 @@ fn policy(found: &mut Findings, body: &Map<String, Value>) -> Member<Value> {
             }
             Err(error) => found.add("/policy", error.to_string()),
         }
+    }
+    Member::Set(value.clone())
+}
+
+/// Who may ask. `null` is a public dealer again.
+fn callers(found: &mut Findings, body: &Map<String, Value>) -> Member<Value> {
+    let value = match body.get("callers") {
+        None => return Member::Absent,
+        Some(Value::Null) => return Member::Default,
+        Some(value) => value,
+    };
+    match CallersRule::read(value) {
+        Ok(_) => {}
+        Err(problems) => problems.into_iter().for_each(|(at, why)| found.add(&format!("/callers{at}"), why)),
     }
     Member::Set(value.clone())
 }

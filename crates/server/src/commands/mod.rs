@@ -2,6 +2,7 @@
 
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod key;
 pub(crate) mod migrate;
 pub(crate) mod provision;
 pub(crate) mod serve;
@@ -111,7 +112,7 @@ pub(crate) fn fallback_addresses(settings: &Settings) -> Result<Addresses, Failu
     let origin = settings.origin(settings.listen).map_err(|message| {
         Failure::new(format!("--public-origin (FORECOURT_PUBLIC_ORIGIN) {message}")).status(UNUSABLE)
     })?;
-    Ok(Addresses { origin, platform_domain: settings.platform_domain.clone() })
+    Ok(settings.addresses(origin))
 }
 
 /// Brings the demo dealers in.

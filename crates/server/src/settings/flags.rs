@@ -49,6 +49,12 @@ pub struct AddressFlags {
     #[arg(long, env = "FORECOURT_PLATFORM_DOMAIN", value_name = "DOMAIN")]
     pub platform_domain: Option<String>,
 
+    /// On a public origin, serve the draft contract too, to dealers whose `contracts` name it. Its identifiers lead
+    /// nowhere: for trying things out between agents that know each other. On loopback it is always served
+    #[arg(long, env = "FORECOURT_SERVE_DRAFT", value_name = "BOOL", num_args = 0..=1,
+          default_missing_value = "true", require_equals = true)]
+    pub serve_draft: Option<String>,
+
     /// Certificate chain (PEM). With it the platform speaks TLS, HTTP/1.1 and HTTP/2
     #[arg(long, env = "FORECOURT_TLS_CERT", value_name = "FILE")]
     pub tls_cert: Option<String>,
@@ -102,7 +108,7 @@ pub struct Flags {
 }
 
 /// Every variable that the platform reads under its own prefix, for finding misspelt ones.
-pub const VARIABLES: [&str; 15] = [
+pub const VARIABLES: [&str; 16] = [
     "FORECOURT_DATA_DIR",
     "FORECOURT_MAX_CONNECTIONS",
     "FORECOURT_LOG",
@@ -110,6 +116,7 @@ pub const VARIABLES: [&str; 15] = [
     "FORECOURT_LISTEN",
     "FORECOURT_PUBLIC_ORIGIN",
     "FORECOURT_PLATFORM_DOMAIN",
+    "FORECOURT_SERVE_DRAFT",
     "FORECOURT_TLS_CERT",
     "FORECOURT_TLS_KEY",
     "FORECOURT_TRUSTED_PROXIES",

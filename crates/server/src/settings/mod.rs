@@ -10,7 +10,7 @@ use std::time::Duration;
 pub use flags::{AddressFlags, CommonFlags, Flags, ServingFlags, VARIABLES, unknown_variables};
 
 use api::TrustedProxies;
-use dealer::Origin;
+use dealer::{Addresses, Origin};
 
 /// The address that is listened on when nothing else is said.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
@@ -32,6 +32,8 @@ pub struct Settings {
     pub public_origin: Option<Origin>,
     /// Domain below which every dealer has a host of its own.
     pub platform_domain: Option<String>,
+    /// Whether the draft contract is served on a public origin too.
+    pub serve_draft: bool,
     /// Certificate and key, if the platform itself speaks TLS.
     pub tls: Option<TlsFiles>,
     /// Proxies whose forwarding headers are believed.
@@ -109,6 +111,7 @@ impl Default for Settings {
             listen: DEFAULT_LISTEN,
             public_origin: None,
             platform_domain: None,
+            serve_draft: false,
             tls: None,
             trusted_proxies: TrustedProxies::default(),
             workers: std::thread::available_parallelism().map_or(2, usize::from),
@@ -265,6 +268,8 @@ impl Settings {
             &flags.platform_domain,
             parse::domain,
         );
+        let read = reader.read(("--serve-draft", "FORECOURT_SERVE_DRAFT"), &flags.serve_draft, parse::switch);
+        set(&mut self.serve_draft, read);
         if reader.problems.len() == before {
             self.check_addresses(reader);
         }
@@ -314,6 +319,11 @@ impl Settings {
             reader.read(("--drain-seconds", "FORECOURT_DRAIN_SECONDS"), &flags.drain_seconds, |text| {
                 parse::number(text, 0, 600).map(Duration::from_secs)
             });
+    }
+
+    /// Everything that decides dealers' addresses, for a platform at this origin.
+    pub(crate) fn addresses(&self, origin: Origin) -> Addresses {
+        Addresses { origin, platform_domain: self.platform_domain.clone(), serve_draft: self.serve_draft }
     }
 
     /// The origin on the cards, for a listener that is bound to `bound`.

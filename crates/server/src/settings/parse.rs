@@ -20,6 +20,15 @@ pub(super) fn listen(text: &str) -> Result<SocketAddr, String> {
     }
 }
 
+/// A switch.
+pub(super) fn switch(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Ok(true),
+        "false" | "0" | "no" | "off" => Ok(false),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
 /// A whole number within bounds.
 pub(super) fn number(text: &str, least: u64, most: u64) -> Result<u64, String> {
     match text.parse::<u64>() {

@@ -45,6 +45,7 @@ fn every_problem_is_named_at_once_with_flag_and_variable() {
             listen: some("8080"),
             public_origin: some("http://dealers.example"),
             platform_domain: some("https://dealers.example"),
+            serve_draft: some("perhaps"),
             tls_cert: some("no/such/file.pem"),
             tls_key: None,
         },
@@ -63,7 +64,7 @@ fn every_problem_is_named_at_once_with_flag_and_variable() {
     for variable in VARIABLES.iter().chain(["DATABASE_URL"].iter()) {
         assert!(text.contains(variable), "{variable} is not named in\n{text}");
     }
-    assert_eq!(messages.len(), 16, "{text}");
+    assert_eq!(messages.len(), 17, "{text}");
     assert!(messages.iter().all(|message| message.starts_with("--")), "{text}");
     assert!(!text.contains("hunter2"), "a password was shown:\n{text}");
 }

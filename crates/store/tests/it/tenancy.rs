@@ -173,6 +173,7 @@ async fn no_statement_reaches_another_tenant() {
         "superseded_vehicles",
         "tenant_heat",
         "tenant_domains",
+        "caller_keys",
     ] {
         let sql = format!("select count(*) from {table}");
         let none: i64 = sqlx::query_scalar(AssertSqlSafe(sql.clone())).fetch_one(&mut conn).await.unwrap();
@@ -212,6 +213,10 @@ async fn no_statement_reaches_another_tenant() {
              vehicle_type, features, updated_at, content_hash, listing)
              values ('{b}', 'car-2', 0, 9, '', '', '{{}}', now(), '', '')"),
         "update card_revisions set body = ''".to_owned(),
+        "update caller_keys set secret_hash = ''".to_owned(),
+        "update caller_keys set last_used_at = now()".to_owned(),
+        "delete from caller_keys".to_owned(),
+        "select * from key_sets".to_owned(),
         "select * from secrets".to_owned(),
         "select * from settings".to_owned(),
         "select * from tenant_slugs".to_owned(),
