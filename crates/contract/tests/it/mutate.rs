@@ -143,6 +143,7 @@ fn texts() -> Vec<Value> {
         "\u{feff}",
         "\u{85}",
         "x",
+        "brand_new",
         "new",
         "used",
         "cpo",
@@ -219,6 +220,7 @@ fn texts() -> Vec<Value> {
         "a@b",
         "a@b@c.example",
         "+1",
+        "x+15035550186",
         "+15",
         "+123456789012345",
         "+1234567890123456",
@@ -226,7 +228,11 @@ fn texts() -> Vec<Value> {
         "+1503٣",
         "+1 503",
         "4S4BTGUD5R3217409\n",
+        "x4S4BTGUD5R3217409",
         "4s4btgud5r3217409",
+        "inventory.search.request\n",
+        "inventory.search.request!",
+        "urn:x:https://a.example/",
         "4S4BTGUD5R321740",
         "IS4BTGUD5R3217409",
         "00:00",
@@ -252,6 +258,9 @@ fn numbers() -> Vec<Value> {
 fn strays() -> Vec<(&'static str, Value)> {
     vec![
         ("made_up", json!(1)),
+        ("made_up", json!([1.5])),
+        ("made_up", json!(["a"])),
+        ("made_up", json!([true])),
         ("a/b~c", Value::Null),
         ("__proto__", json!({})),
         ("", json!(0)),
@@ -286,6 +295,7 @@ fn entries() -> Vec<Value> {
     let uri = "https://autoagentprotocol.org/extensions/aap/";
     let interface = |binding: Value| json!({"url": "https://a.example", "protocolBinding": binding, "protocolVersion": "1.0"});
     vec![
+        json!(null),
         json!(7),
         json!("x"),
         json!({}),
@@ -293,11 +303,17 @@ fn entries() -> Vec<Value> {
         json!({"uri": "https://elsewhere.example/e"}),
         json!({"uri": "not an address"}),
         json!({"uri": 5}),
+        json!({"uri": null}),
+        json!({"uri": "https://elsewhere.example/e", "required": null}),
+        json!({"uri": format!("urn:x:{uri}v1.3")}),
         json!({"uri": format!("{uri}v1.3")}),
         json!({"uri": format!("{uri}v3.0"), "required": false}),
         json!({"uri": "urn:x:y", "required": "yes"}),
         interface(json!("")),
         interface(json!("GRPC")),
+        interface(json!("G")),
+        interface(Value::Null),
+        json!({"url": "https://a.example", "protocolVersion": "1.0"}),
         interface(json!(5)),
         json!({"list": [], "more": 1}),
     ]

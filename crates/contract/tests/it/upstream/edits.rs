@@ -166,6 +166,8 @@ fn all_edits(value: &Value, at: &str, inside: Inside, out: &mut Vec<(String, Opt
                         all_edits(value, &place, Inside::Schema, out);
                     }
                     ("additionalProperties", Value::Bool(true)) => out.push((place, Some(json!(false)))),
+                    // A word of a list is a string already.
+                    ("type", _) if keywords.contains_key("enum") => {}
                     ("type", Value::String(_)) => {
                         out.push((place.clone(), None));
                         out.push((place, Some(json!([value, "null"]))));
@@ -192,6 +194,21 @@ enum Inside {
     Names,
 }
 
+/// Where an edit changes nothing, because another keyword says the same.
+const MEANINGLESS: &[&str] = &[
+    // A name with a character that is not blank is not empty,.
+    "dealer-fee.schema.json/properties/name/minLength",
+    // What one entry of a list must be, every entry must be.
+    "/contains/type",
+    "/contains/required",
+    "/supportedInterfaces/minItems",
+    // There is one word to choose from.
+    "/scope/maxItems",
+    "/scope/uniqueItems",
+    // `event_kind` is required, and one of two.
+    "/if/required",
+];
+
 /// Far too slow for every day. `cargo test -p contract --test it -- --ignored --nocapture every_edit`
 #[test]
 #[ignore = "takes minutes; to be run when the payloads or the schemas are changed"]
@@ -211,6 +228,9 @@ fn every_edit_of_every_keyword_is_noticed() {
             let mut edits = Vec::new();
             all_edits(&documents[file], "", Inside::Schema, &mut edits);
             for (at, to) in edits {
+                if documents[file].pointer(&at) == to.as_ref() {
+                    continue;
+                }
                 tried += 1;
                 let mut edited = documents.clone();
                 set(edited.get_mut(file).unwrap(), &at, to.clone());
@@ -221,11 +241,12 @@ fn every_edit_of_every_keyword_is_noticed() {
                 if !seen {
                     let to = to.map_or("gone".to_owned(), |to| to.to_string());
                     eprintln!("{version}/{file}{at} -> {to}");
-                    missed.push(at);
+                    missed.push(format!("{version}/{file}{at}"));
                 }
             }
         }
     }
     eprintln!("{} of {tried} edits were not noticed", missed.len());
-    assert!(tried > 3000, "{tried}");
+    missed.retain(|at| !MEANINGLESS.iter().any(|known| at.ends_with(known)));
+    assert!(tried > 3000 && missed.is_empty(), "of {tried}: {missed:#?}");
 }
