@@ -5,6 +5,7 @@
 //! another role and can be searched for. Neither role owns anything. With no database given,
 //! [`private::PrivatePg`] runs one.
 
+mod appointments;
 mod callers;
 mod cards;
 mod changes;
@@ -12,6 +13,8 @@ mod database;
 mod error;
 mod heat;
 mod ids;
+mod lead_keys;
+mod leads;
 mod listing_row;
 mod lots;
 mod platform;
@@ -30,12 +33,15 @@ use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Postgres, Transaction};
 use tracing::instrument;
 
+pub use appointments::{Agenda, AgendaWanted, AppointmentWrite, OwnAppointment};
 pub use callers::{CallerKeyRow, CallerKeyWrite, KeySetRow};
 pub use cards::{CardRevisionRow, CardRow, CardWrite};
 pub use changes::{Change, Changes};
 pub use database::Database;
 pub use error::{Driver, Error};
 pub use ids::{TenantId, TenantState};
+pub use lead_keys::KeyWrite;
+pub use leads::{Fingerprint, KnownKey, LeadWrite, Turn, TurnWanted};
 pub use lots::{Lot, Removed, RemovedRow};
 pub use platform::{DirectoryRow, PlatformTx, VersionRow};
 pub use tenant::TenantTx;
