@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 macro_rules! codes {
-    ($( $(#[$doc:meta])* $variant:ident = $name:literal, $number:literal, $http:literal, $retryable:literal; )*) => {
+    ($( #[doc = $meaning:literal] $variant:ident = $name:literal, $number:literal, $http:literal, $retryable:literal; )*) => {
         /// An AAP error code (AAP.md 6.3).
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum FaultCode { $( $(#[$doc])* $variant, )* }
+        pub enum FaultCode { $( #[doc = $meaning] $variant, )* }
 
         impl FaultCode {
             /// Every code, in the order of the table.
@@ -21,6 +21,9 @@ macro_rules! codes {
 
             /// The code as it stands on the wire, for example `VEHICLE_NOT_FOUND`.
             pub const fn as_str(self) -> &'static str { match self { $( FaultCode::$variant => $name, )* } }
+
+            /// When it is raised, as a sentence.
+            pub const fn meaning(self) -> &'static str { match self { $( FaultCode::$variant => $meaning, )* } }
 
             /// The JSON-RPC error number, unless a contract has its own: ask [`crate::ContractSpec::number`].
             pub const fn number(self) -> i32 { match self { $( FaultCode::$variant => $number, )* } }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod dialect;
+mod error_page;
 mod listings;
 mod mutate;
 mod payloads;
