@@ -312,6 +312,8 @@ fn entries() -> Vec<Value> {
         interface(json!("")),
         interface(json!("GRPC")),
         interface(json!("G")),
+        interface(json!("HTTP+JSON")),
+        interface(json!("brand_new")),
         interface(Value::Null),
         json!({"url": "https://a.example", "protocolVersion": "1.0"}),
         interface(json!(5)),
