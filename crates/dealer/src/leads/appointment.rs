@@ -115,9 +115,10 @@ impl Rules {
                 break;
             }
             for day in days {
-                found.extend(self.starts(hours, day).filter(|start| {
-                    self.possible(hours, taken, *start, length).is_some()
-                }));
+                found.extend(
+                    self.starts(hours, day)
+                        .filter(|start| self.possible(hours, taken, *start, length).is_some()),
+                );
             }
             found.sort_by_key(|start| (distance(start), *start));
             found.dedup();

@@ -72,7 +72,8 @@ fn channels(payload: &Value, policy: &Policy, found: &mut Vec<Violation>) {
                 is_allowed(name) && customer(contact).is_some()
             });
             if !usable {
-                let message = "has no contact data for a channel that the consent allows and the dealer works";
+                let message =
+                    "has no contact data for a channel that the consent allows and the dealer works";
                 found.push(Violation::new("/customer", CONSENT, message));
             }
         }

@@ -99,7 +99,8 @@ mod tests {
         let email = |text: &str| of(tenant, &request(Some(text), None, Value::Null)).email.unwrap();
         assert_eq!(email("Noor@Mail.example"), email("noor@mail.example "));
         assert_ne!(email("noor@mail.example"), email("nora@mail.example"));
-        let other = of(TenantId::new(), &request(Some("noor@mail.example"), None, Value::Null)).email.unwrap();
+        let other =
+            of(TenantId::new(), &request(Some("noor@mail.example"), None, Value::Null)).email.unwrap();
         assert_ne!(email("noor@mail.example"), other);
     }
 
@@ -116,7 +117,10 @@ mod tests {
         assert!(!same(json!({"stock": "HC-1"}), json!({"stock": "HC-2"})));
         assert!(!same(json!({"vehicle_id": "1"}), json!({"vehicle_id": "2"})));
         let civic = json!({"year": 2024, "make": "Honda", "model": "Civic"});
-        assert!(same(civic.clone(), json!({"year": 2024.0, "make": "HONDA", "model": "civic ", "trim": "EX"})));
+        assert!(same(
+            civic.clone(),
+            json!({"year": 2024.0, "make": "HONDA", "model": "civic ", "trim": "EX"})
+        ));
         assert!(!same(civic.clone(), json!({"year": 2023, "make": "Honda", "model": "Civic"})));
         assert!(!same(civic, json!({"make": "Honda"})));
         assert!(same(Value::Null, json!({"trim": "EX"})));

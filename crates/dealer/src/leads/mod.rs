@@ -94,7 +94,8 @@ impl<'a> Lead<'a> {
     async fn answered_before(&self, dealer: &Dealer) -> Result<Option<String>, Fault> {
         let Some(key) = self.key() else { return Ok(None) };
         let mut tx = dealer.inner.store.tenant(self.call.tenant.id).await.map_err(Fault::internal)?;
-        let known = tx.known_key(self.call.contract.as_str(), key, self.now).await.map_err(Fault::internal)?;
+        let known =
+            tx.known_key(self.call.contract.as_str(), key, self.now).await.map_err(Fault::internal)?;
         tx.rollback().await.map_err(Fault::internal)?;
         known.map(|known| self.replayed(known)).transpose()
     }
@@ -146,7 +147,8 @@ impl<'a> Lead<'a> {
         let answer = self.answer(lead_id, turn.earlier.is_none(), settled.as_ref());
 
         let caller = self.call.caller.name(Some(&self.request.source_agent.name));
-        let of_unit = || tenant.rooftops.iter().find(|rooftop| stands_at.is_some_and(|n| rooftop.is_called(n)));
+        let of_unit =
+            || tenant.rooftops.iter().find(|rooftop| stands_at.is_some_and(|n| rooftop.is_called(n)));
         let rooftop = settled.as_ref().and_then(|settled| settled.visit.rooftop).or_else(of_unit);
         let write = LeadWrite {
             lead_id,
@@ -213,7 +215,8 @@ impl<'a> Lead<'a> {
                 name = &rooftop.name;
             }
             data["dealer"] = json!({ "name": name });
-            if let Some(phone) = visit.visit.rooftop.and_then(|rooftop| rooftop.phone(visit.visit.department)) {
+            if let Some(phone) = visit.visit.rooftop.and_then(|rooftop| rooftop.phone(visit.visit.department))
+            {
                 data["dealer"]["phone"] = phone.into();
             }
         }

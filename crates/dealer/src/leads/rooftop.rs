@@ -26,7 +26,9 @@ impl Department {
     pub(crate) const fn of(kind: AppointmentType) -> Department {
         match kind {
             AppointmentType::Service => Department::Service,
-            AppointmentType::Sales | AppointmentType::TestDrive | AppointmentType::TradeIn => Department::Sales,
+            AppointmentType::Sales | AppointmentType::TestDrive | AppointmentType::TradeIn => {
+                Department::Sales
+            }
         }
     }
 
@@ -197,7 +199,8 @@ fn e164(written: &str, country: Option<&str>) -> Option<String> {
         let fits = (2..=15).contains(&digits.len()) && !digits.starts_with('0');
         return fits.then(|| format!("+{digits}"));
     }
-    let is_north_american = country.is_none_or(|country| ["us", "usa", "ca"].contains(&fold(country).as_str()));
+    let is_north_american =
+        country.is_none_or(|country| ["us", "usa", "ca"].contains(&fold(country).as_str()));
     let national = digits.strip_prefix('1').filter(|rest| rest.len() == 10).unwrap_or(&digits);
     let area_and_exchange = [national.as_bytes().first(), national.as_bytes().get(3)];
     let fits = national.len() == 10 && area_and_exchange.into_iter().flatten().all(|digit| *digit >= b'2');
@@ -227,9 +230,7 @@ mod tests {
                 Hosting::Nobody => "nobody",
             })
         };
-        let schedules = |names: &[&str]| {
-            json!({"schedules": names.iter().map(|name| json!({"name": name, "value": week()})).collect::<Vec<_>>()})
-        };
+        let schedules = |names: &[&str]| json!({"schedules": names.iter().map(|name| json!({"name": name, "value": week()})).collect::<Vec<_>>()});
         assert_eq!(hosts(schedules(&["Sales Department", "SERVICE"])), ["hours", "hours"]);
         assert_eq!(hosts(schedules(&["sales"])), ["hours", "nobody"]);
         assert_eq!(hosts(schedules(&["service"])), ["nobody", "hours"]);
@@ -250,7 +251,8 @@ mod tests {
         ]);
         let rooftop = rooftop(json!({"schedules": [{"name": "sales", "value": week()}]}), holidays);
         let Hosting::Hours(week) = rooftop.hosting(Department::Sales) else { panic!("no hours") };
-        let day = |date: &str| rooftop.day(week, date.parse().unwrap()).map(|hours| (hours.open, hours.close));
+        let day =
+            |date: &str| rooftop.day(week, date.parse().unwrap()).map(|hours| (hours.open, hours.close));
         assert_eq!(day("2026-12-07"), None);
         assert_eq!(day("2026-12-08"), Some((600, 720)));
         assert_eq!(day("2026-12-14"), Some((540, 1140)));

@@ -69,7 +69,8 @@ impl<'a> Visit<'a> {
         let policy = &tenant.policy;
         let at = match asked.appointment_at.as_deref().map(instant) {
             Some(None) => {
-                let violation = Violation::new("/appointment/appointment_at", "format", "is no moment in time");
+                let violation =
+                    Violation::new("/appointment/appointment_at", "format", "is no moment in time");
                 return Err(Fault::validation(vec![violation]));
             }
             Some(Some(at)) => Some(at.to_utc()),

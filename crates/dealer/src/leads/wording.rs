@@ -40,7 +40,9 @@ pub(crate) fn note(
     };
     let mut text = match visit {
         None if is_new => format!("Thank you. {dealer} will get in touch{by}."),
-        None => format!("{dealer} has this request already; what is new in it was added. They will get in touch{by}."),
+        None => format!(
+            "{dealer} has this request already; what is new in it was added. They will get in touch{by}."
+        ),
         Some((kind, Visit::Confirmed(at, zone))) => {
             format!("Your {} at {dealer} is booked for {}.", name(kind), spoken(at, zone))
         }
@@ -51,10 +53,17 @@ pub(crate) fn note(
             stands(booked)
         ),
         Some((kind, Visit::Requested(booked))) => {
-            format!("{dealer} will get in touch{by} to settle the time of your {}.{}", name(kind), stands(booked))
+            format!(
+                "{dealer} will get in touch{by} to settle the time of your {}.{}",
+                name(kind),
+                stands(booked)
+            )
         }
         Some((kind, Visit::Rejected)) => {
-            format!("There is no {} at {dealer}. Your request was passed on; they will get in touch{by}.", name(kind))
+            format!(
+                "There is no {} at {dealer}. Your request was passed on; they will get in touch{by}.",
+                name(kind)
+            )
         }
     };
     if sandbox {
@@ -99,10 +108,15 @@ mod tests {
             "Your test drive at Harbor is booked for Tuesday, 8 December 2026, 11:00."
         );
         let kept = say(test_drive(Visit::Proposed(3, Some((at(), ZONE)))));
-        assert!(kept.ends_with("Your booking for Tuesday, 8 December 2026, 11:00 stands until then."), "{kept}");
+        assert!(
+            kept.ends_with("Your booking for Tuesday, 8 December 2026, 11:00 stands until then."),
+            "{kept}"
+        );
         assert!(say(test_drive(Visit::Requested(None))).contains("settle the time of your test drive"));
         assert!(say(test_drive(Visit::Rejected)).starts_with("There is no test drive at Harbor."));
-        assert!(note("Harbor", false, None, None, true).contains("added. They will get in touch. Sandbox dealer"));
+        assert!(
+            note("Harbor", false, None, None, true).contains("added. They will get in touch. Sandbox dealer")
+        );
     }
 
     #[test]

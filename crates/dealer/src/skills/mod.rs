@@ -2,6 +2,7 @@
 
 mod facets;
 mod information;
+mod lead;
 mod search;
 mod vehicle;
 
@@ -74,6 +75,7 @@ static SKILLS: &[Entry] = &[
     entry::<facets::Facets>(),
     entry::<search::Search>(),
     entry::<vehicle::Vehicle>(),
+    entry::<lead::Lead>(),
 ];
 
 pub(crate) fn find(id: SkillId) -> Option<&'static Entry> {
