@@ -5,13 +5,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use actix_web::dev::Payload;
+use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse};
 use contract::ContractVersion;
-use dealer::{Dealer, OwnHost, Place, ResolveError, Tenant};
+use dealer::{CallerKey, Dealer, OwnHost, Place, ResolveError, Tenant};
 
 use crate::interfaces::{self, Visit};
 use crate::observe::{self, Note};
-use crate::{ApiState, answer, cors, ops, pages, photos};
+use crate::{ApiState, answer, callers, cors, ops, pages, photos};
 
 /// Who is addressed.
 #[derive(Clone)]
@@ -20,6 +21,8 @@ pub(crate) struct Target {
     pub(crate) tenant: Arc<Tenant>,
     /// The contract of the address; the dealer's default one at its bare base.
     pub(crate) contract: ContractVersion,
+    /// The credential that the caller proved, at an interface that asks for one.
+    pub(crate) key: Option<Arc<CallerKey>>,
 }
 
 /// Answers every request.
@@ -80,12 +83,12 @@ async fn at_platform(
     }
 }
 
-async fn at_dealer(
-    request: &HttpRequest,
+async fn at_dealer<'r>(
+    request: &'r HttpRequest,
     payload: Payload,
-    dealer: &Dealer,
+    dealer: &'r Dealer,
     place: Place<'_>,
-    rest: &str,
+    rest: &'r str,
 ) -> HttpResponse {
     let tenant = match dealer.resolve(place).await {
         Ok(tenant) => tenant,
@@ -105,12 +108,26 @@ async fn at_dealer(
         Err(_) => (tenant.default_contract, tail),
     };
     let name = tail.strip_suffix('/').unwrap_or(tail);
-    let interface = interfaces::INTERFACES.iter().find(|interface| interface.path == name);
-    let (Some(interface), true) = (interface, tenant.contracts.contains(&contract)) else {
+    let mut interfaces = interfaces::INTERFACES.iter();
+    let found = interfaces.find_map(|interface| Some((interface, interface.below(name)?)));
+    let (Some((interface, below)), true) = (found, tenant.contracts.contains(&contract)) else {
         return answer::not_found(request);
     };
-    observe::note(request, Note { interface: interface.name, ..Note::default() });
-    let visit = Visit { request, dealer, target: Target { tenant, contract } };
+    let mut note = Note { interface: interface.name, ..Note::default() };
+    let mut key = None;
+    // Before anything else of the request is looked at. Who only asks which methods there are need not be known.
+    if interface.guarded && request.method() != Method::OPTIONS {
+        match callers::admit(request, dealer, &tenant) {
+            Ok(proved) => key = proved,
+            Err(why) => {
+                note.outcome = callers::outcome(why);
+                observe::note(request, note);
+                return callers::denied(request, &tenant, why);
+            }
+        }
+    }
+    observe::note(request, note);
+    let visit = Visit { request, dealer, target: Target { tenant, contract, key }, below };
     (interface.serve)(visit, payload).await
 }
 

@@ -53,15 +53,19 @@ fn opaque(tag: &str) -> &str {
     tag.trim().trim_start_matches("W/")
 }
 
+/// Whether a client that sent `If-None-Match` has this very copy; `None` where it sent none.
+pub(crate) fn same_tag(request: &HttpRequest, etag: &str) -> Option<bool> {
+    let mut tags = request.headers().get_all(header::IF_NONE_MATCH).peekable();
+    tags.peek()?;
+    let ours = opaque(etag);
+    let mut named = tags.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
+    Some(named.any(|tag| tag.trim() == "*" || opaque(tag) == ours))
+}
+
 /// Whether the client's copy is still good: `If-None-Match` decides where it is sent, else `If-Modified-Since`.
 pub(crate) fn not_modified(request: &HttpRequest, etag: &str, changed_at: DateTime<Utc>) -> bool {
-    let mut tags = request.headers().get_all(header::IF_NONE_MATCH).peekable();
-    if tags.peek().is_some() {
-        let ours = opaque(etag);
-        return tags
-            .filter_map(|line| line.to_str().ok())
-            .flat_map(|line| line.split(','))
-            .any(|tag| tag.trim() == "*" || opaque(tag) == ours);
+    if let Some(same) = same_tag(request, etag) {
+        return same;
     }
     request
         .headers()

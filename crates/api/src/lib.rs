@@ -5,6 +5,7 @@
 
 mod address;
 mod answer;
+mod callers;
 mod cors;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing {

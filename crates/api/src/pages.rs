@@ -47,14 +47,26 @@ pub(crate) async fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResp
              <code>forecourt provision FILE</code>.</p>",
         );
     } else {
-        body.push_str("<h2>Dealers</h2><table><tr><th>Base address</th><th>Agent Card</th></tr>");
+        body.push_str(
+            "<h2>Dealers</h2><table><tr><th>Base address</th><th>Agent Card</th><th>Contracts: that of the card, \
+             and others</th><th>Callers</th></tr>",
+        );
         for slug in &slugs {
             let base = escaped(&dealer.addresses().path_base(slug));
+            // One that cannot be read now is listed all the same.
+            let tenant = dealer.resolve(Place::Slug(slug)).await.ok();
+            let (default, others, callers) = match &tenant {
+                Some(tenant) => {
+                    (tenant.default_contract.as_str(), other_contracts(tenant), who_may_ask(tenant))
+                }
+                None => ("?", String::new(), "?"),
+            };
             push(
                 &mut body,
                 format_args!(
                     "<tr><td><a href=\"{base}\">{base}</a></td><td><a \
-                     href=\"{base}.well-known/agent-card.json\">agent-card.json</a></td></tr>"
+                     href=\"{base}.well-known/agent-card.json\">agent-card.json</a></td><td><b>{default}</b>\
+                     {others}</td><td>{callers}</td></tr>"
                 ),
             );
         }
@@ -75,7 +87,8 @@ pub(crate) async fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResp
             "<h2>Addresses</h2><table>\
              <tr><td><code>{origin}/t/{{slug}}/</code></td><td>a dealer, in its default contract version</td></tr>\
              <tr><td><code>{origin}/t/{{slug}}/v3.0/</code></td><td>a dealer, in a named contract version</td></tr>\
-             <tr><td><code>…/.well-known/agent-card.json</code></td><td>its Agent Card</td></tr>\
+             <tr><td><code>…/.well-known/agent-card.json</code></td><td>its Agent Card in that version</td></tr>\
+             <tr><td><code>…/schemas/</code></td><td>the schemas of that version</td></tr>\
              <tr><td><code>…/a2a</code></td><td>its A2A JSON-RPC endpoint (POST)</td></tr>\
              <tr><td><code>{origin}/v3.0/a2a</code></td><td>one endpoint for all dealers; \
              <code>params.tenant</code> is the slug</td></tr>\
@@ -90,7 +103,9 @@ pub(crate) async fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResp
 /// A dealer's page.
 pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractVersion) -> HttpResponse {
     let Some(spec) = contract.spec() else { return answer::not_found(request) };
-    let card = format!("{}.well-known/agent-card.json", tenant.base);
+    let is_default = contract == tenant.default_contract;
+    let below = if is_default { String::new() } else { format!("{contract}/") };
+    let card = format!("{}{below}.well-known/agent-card.json", tenant.base);
     let endpoint = format!("{}{contract}/a2a", tenant.base);
     let mut body = String::new();
     if tenant.card(contract).is_none() {
@@ -111,13 +126,18 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
              use it.</p><h2>Addresses</h2><table>\
              <tr><th>Agent Card</th><td><a href=\"{card}\">{card}</a></td></tr>\
              <tr><th>Endpoint</th><td><code>{endpoint}</code> (A2A 1.0, JSON-RPC, POST)</td></tr>\
-             <tr><th>Extension</th><td><code>{uri}</code></td></tr></table>",
+             <tr><th>Extension</th><td><code>{uri}</code></td></tr>\
+             <tr><th>Schemas</th><td><a href=\"{schemas}\">{schemas}</a></td></tr>\
+             <tr><th>Callers</th><td>{callers}</td></tr></table>",
             name = escaped(&tenant.name),
             card = escaped(&card),
             endpoint = escaped(&endpoint),
             uri = spec.extension_uri,
+            schemas = escaped(&format!("{}{contract}/schemas/", tenant.base)),
+            callers = who_may_ask(tenant),
         ),
     );
+    versions(&mut body, tenant);
     body.push_str("<h2>Skills</h2><table>");
     for id in &tenant.skills {
         let skill = id.spec();
@@ -128,11 +148,48 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
     html(request, &tenant.name, &body, Some(&card))
 }
 
+/// Every version that the dealer publishes, and which one its bare address selects.
+fn versions(body: &mut String, tenant: &Tenant) {
+    body.push_str(
+        "<h2>Contract versions</h2><p>Each version of the protocol has its own card and endpoint. The card at the bare \
+         address is that of the default version.</p><table>",
+    );
+    for spec in tenant.contracts.iter().filter_map(|version| version.spec()) {
+        let version = spec.version;
+        let default = if version == tenant.default_contract { " (default)" } else { "" };
+        let card = escaped(&format!("{}{version}/.well-known/agent-card.json", tenant.base));
+        push(
+            body,
+            format_args!(
+                "<tr><th>{version}{default}</th><td><a href=\"{card}\">{card}</a><br>{}</td></tr>",
+                escaped(spec.summary)
+            ),
+        );
+    }
+    body.push_str("</table>");
+}
+
+/// Those that are not the default, each behind a comma.
+fn other_contracts(tenant: &Tenant) -> String {
+    let others = tenant.contracts.iter().filter(|version| **version != tenant.default_contract);
+    others.map(|version| format!(", {version}")).collect()
+}
+
+fn who_may_ask(tenant: &Tenant) -> &'static str {
+    match (tenant.access.is_public(), tenant.access.takes_keys(), tenant.access.oauth()) {
+        (true, ..) => "everybody",
+        (_, true, None) => "bearers of a key",
+        (_, true, Some(_)) => "bearers of a key or token",
+        (_, false, _) => "bearers of a token",
+    }
+}
+
 /// Commands that work when they are pasted into a shell.
 fn try_it(body: &mut String, tenant: &Tenant, base: &str, contract: ContractVersion) {
     // A dealer whose only skills are those of a later build has no card yet.
     let (Some(spec), Some(_)) = (contract.spec(), tenant.card(contract)) else { return };
-    let card = format!("{base}.well-known/agent-card.json");
+    let below = if contract == tenant.default_contract { String::new() } else { format!("{contract}/") };
+    let card = format!("{base}{below}.well-known/agent-card.json");
     let endpoint = format!("{base}{contract}/a2a");
     body.push_str("<h2>Try it</h2>");
     push(body, format_args!("<pre tabindex=0>curl -s {}</pre>", escaped(&shell_quoted(&card))));
@@ -165,9 +222,11 @@ pub fn search_command(tenant: &Tenant, endpoint: &str, spec: &ContractSpec) -> S
     );
     format!(
         "curl -s {} \\\n  -H 'Content-Type: application/json' -H 'A2A-Version: 1.0' \\\n  \
-         -H 'A2A-Extensions: {}' \\\n  -d {}",
+         -H 'A2A-Extensions: {}' \\\n{}  -d {}",
         shell_quoted(endpoint),
         spec.extension_uri,
+        // What the dealer gave to its caller, who puts it there.
+        if tenant.access.is_public() { "" } else { "  -H \"Authorization: Bearer $KEY\" \\\n" },
         shell_quoted(&request),
     )
 }

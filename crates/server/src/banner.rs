@@ -26,7 +26,10 @@ pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
     for slug in slugs {
         let Ok(tenant) = dealer.resolve(Place::Slug(&slug)).await else { continue };
         let base = addresses.path_base(&slug);
+        let others = tenant.contracts.iter().filter(|version| **version != tenant.default_contract);
+        let others: String = others.map(|version| format!(", {version}")).collect();
         let _ = writeln!(text, "  {base}   {}", tenant.name);
+        let _ = writeln!(text, "    contracts: {} (its card){others}", tenant.default_contract);
         // What is printed to try must work, and a dealer all of whose skills are to come has no card.
         if tenant.card(tenant.default_contract).is_some() {
             first.get_or_insert((base, tenant));

@@ -3,6 +3,7 @@
 pub(crate) mod a2a;
 mod card;
 mod page;
+mod schemas;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,6 +23,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) dealer: &'a Dealer,
     /// Who is addressed.
     pub(crate) target: Target,
+    /// What stands in the path below the interface, without slashes at its ends; empty where nothing does.
+    pub(crate) below: &'a str,
 }
 
 /// The future of an answer; requests stay on the thread that accepted them.
@@ -33,20 +36,56 @@ pub(crate) struct Interface {
     pub(crate) name: &'static str,
     /// Path below the base; served with and without a trailing slash.
     pub(crate) path: &'static str,
+    /// Whether everything below that path belongs to it.
+    pub(crate) subtree: bool,
+    /// Whether only those are let in whom the dealer lets in. Documents that say how to ask are for everybody.
+    pub(crate) guarded: bool,
     /// Answers.
     pub(crate) serve: for<'a> fn(Visit<'a>, Payload) -> Answering<'a>,
 }
 
 /// All of them.
 pub(crate) static INTERFACES: &[Interface] = &[
-    Interface { name: "page", path: "", serve: |visit, _| Box::pin(page::serve(visit)) },
+    Interface {
+        name: "page",
+        path: "",
+        subtree: false,
+        guarded: false,
+        serve: |visit, _| Box::pin(page::serve(visit)),
+    },
     Interface {
         name: "card",
         path: ".well-known/agent-card.json",
+        subtree: false,
+        guarded: false,
         serve: |visit, _| Box::pin(card::serve(visit)),
     },
-    Interface { name: "a2a", path: "a2a", serve: |visit, payload| Box::pin(a2a::serve(visit, payload)) },
+    Interface {
+        name: "schemas",
+        path: "schemas",
+        subtree: true,
+        guarded: false,
+        serve: |visit, _| Box::pin(schemas::serve(visit)),
+    },
+    Interface {
+        name: "a2a",
+        path: "a2a",
+        subtree: false,
+        guarded: true,
+        serve: |visit, payload| Box::pin(a2a::serve(visit, payload)),
+    },
 ];
+
+impl Interface {
+    /// What of a path below a base is below this interface; `None` where the path is not its own.
+    pub(crate) fn below<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let rest = path.strip_prefix(self.path)?;
+        if rest.is_empty() {
+            return Some(rest);
+        }
+        if self.subtree { rest.strip_prefix('/') } else { None }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -61,8 +100,12 @@ mod tests {
     /// case they have to be read, and moving it was a sixth of a request's time.
     #[test]
     fn what_a_request_carries_along_is_small() {
-        let rooms =
-            [room(a2a::serve), room(|visit, _| card::serve(visit)), room(|visit, _| page::serve(visit))];
+        let rooms = [
+            room(a2a::serve),
+            room(|visit, _| card::serve(visit)),
+            room(|visit, _| page::serve(visit)),
+            room(|visit, _| schemas::serve(visit)),
+        ];
         assert!(rooms.iter().all(|room| *room <= 4096), "{rooms:?}");
     }
 }

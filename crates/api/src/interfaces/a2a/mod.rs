@@ -9,13 +9,14 @@ mod message;
 mod usual;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use contract::{ContractSpec, ContractVersion, Fault};
-use dealer::{Call, Caller, Dealer, Place, ResolveError};
+use dealer::{Call, Caller, Dealer, Denied, Place, ResolveError, Tenant};
 use uuid::Uuid;
 
 use self::envelope::Envelope;
@@ -24,10 +25,10 @@ use self::message::SendMessage;
 use self::usual::Usual;
 use super::Visit;
 use crate::address::Target;
-use crate::answer;
 use crate::ids;
 use crate::limits::{self, BodyError};
 use crate::observe::{self, Note};
+use crate::{answer, callers};
 
 /// Where a request came in.
 enum Door<'a> {
@@ -93,8 +94,12 @@ async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, doo
         }
     };
     let exchange = Exchange { request, dealer, door: &door, spec };
-    let reply = exchange.run(&body, &mut note).await;
+    let ran = exchange.run(&body, &mut note).await;
     observe::note(request, note);
+    let reply = match ran {
+        Ok(reply) => reply,
+        Err((tenant, why)) => return callers::denied(request, &tenant, why),
+    };
 
     let mut respond = HttpResponse::Ok();
     respond.content_type(answer::JSON).insert_header((header::CACHE_CONTROL, answer::NO_STORE));
@@ -116,6 +121,20 @@ struct Reply {
     version: Option<u64>,
 }
 
+/// Why a request was not answered with a result.
+enum Stop {
+    /// In the words of JSON-RPC.
+    Refused(Refusal),
+    /// The dealer does not let the caller in; that is said by HTTP.
+    Denied(Arc<Tenant>, Denied),
+}
+
+impl<R: Into<Refusal>> From<R> for Stop {
+    fn from(refusal: R) -> Self {
+        Stop::Refused(refusal.into())
+    }
+}
+
 /// A body as far as it has been read.
 enum Asked<'a> {
     /// Nothing is wrong with it.
@@ -133,7 +152,7 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    async fn run(&self, body: &[u8], note: &mut Note) -> Reply {
+    async fn run(&self, body: &[u8], note: &mut Note) -> Result<Reply, (Arc<Tenant>, Denied)> {
         let mut id = "null";
         let mut activated = false;
         let mut version = None;
@@ -142,12 +161,16 @@ impl Exchange<'_> {
                 note.outcome = "ok";
                 body
             }
-            Err(refusal) => {
+            Err(Stop::Refused(refusal)) => {
                 note.outcome = refusal.name();
                 refusal.encode(id, self.spec)
             }
+            Err(Stop::Denied(tenant, why)) => {
+                note.outcome = callers::outcome(why);
+                return Err((tenant, why));
+            }
         };
-        Reply { body, activated, version }
+        Ok(Reply { body, activated, version })
     }
 
     async fn attempt<'b>(
@@ -157,7 +180,7 @@ impl Exchange<'_> {
         activated: &mut bool,
         version: &mut Option<u64>,
         note: &mut Note,
-    ) -> Result<Vec<u8>, Refusal> {
+    ) -> Result<Vec<u8>, Stop> {
         headers::check_content_type(self.request.headers())?;
         let text = envelope::text(body)?;
         let asked = match usual::read(text) {
@@ -183,8 +206,9 @@ impl Exchange<'_> {
         let min_version = answer::min_version(self.request.headers()).map_err(|()| {
             ProtocolError::invalid_request("The header Forecourt-Min-Version must be a whole number.")
         })?;
-        let caller = Caller::anonymous("a2a", observe::client(self.request));
-        let call = Call { tenant: target.tenant.clone(), contract: target.contract, caller, min_version };
+        let Target { tenant, contract, key } = target;
+        let caller = Caller { key, ..Caller::anonymous("a2a", observe::client(self.request)) };
+        let call = Call { tenant, contract, caller, min_version };
         let span = tracing::Span::current();
         let tenant = call.tenant.slug.as_str();
         let skill = match self.dealer.dispatch(&call, &parsed.data) {
@@ -197,6 +221,7 @@ impl Exchange<'_> {
         note.skill = skill.id.as_str();
         // At once: each is a way through all layers.
         tracing::record_all!(span, tenant = tenant, skill = note.skill);
+        self.dealer.permit(&call, skill.id).map_err(|why| Stop::Denied(Arc::clone(&call.tenant), why))?;
         message::check_input_mode(parsed.media_type.as_deref(), skill, self.spec)?;
         message::check_output_modes(&accepted, skill, self.spec)?;
 
@@ -210,7 +235,9 @@ impl Exchange<'_> {
     }
 
     /// The dealer a request means, checked against `params.tenant` before anything of it is used.
-    async fn addressed(&self, sent: &SendMessage<'_>) -> Result<Target, Refusal> {
+    ///
+    /// At the shared address nothing before this tells the dealer, so callers are let in here.
+    async fn addressed(&self, sent: &SendMessage<'_>) -> Result<Target, Stop> {
         // One text for "unknown" and "wrong", so that dealers cannot be probed.
         let refused =
             || ProtocolError::invalid_params("tenant", "must name the dealer of this interface").into();
@@ -224,7 +251,10 @@ impl Exchange<'_> {
                 let Some(slug) = sent.tenant()? else { return Err(refused()) };
                 match self.dealer.resolve(Place::Slug(&slug)).await {
                     Ok(tenant) if tenant.contracts.contains(contract) => {
-                        Ok(Target { tenant, contract: *contract })
+                        match callers::admit(self.request, self.dealer, &tenant) {
+                            Ok(key) => Ok(Target { tenant, contract: *contract, key }),
+                            Err(why) => Err(Stop::Denied(tenant, why)),
+                        }
                     }
                     Ok(_) | Err(ResolveError::Nobody(_)) => Err(refused()),
                     Err(error) => Err(Fault::internal(error).into()),
