@@ -1,7 +1,10 @@
 //! A2A requests as a buyer agent makes them.
 
+use contract::ContractVersion;
 use serde_json::{Value, json};
 use uuid::Uuid;
+
+use crate::verdict::check_bytes;
 
 /// The extension URI of contract v3.0.
 pub const EXTENSION: &str = "https://autoagentprotocol.org/extensions/aap/v3.0";
@@ -19,9 +22,10 @@ pub struct Asking {
 }
 
 impl Asking {
-    pub(crate) fn new(http: reqwest::Client, url: String, data: Value) -> Asking {
+    pub(crate) fn new(http: reqwest::Client, url: String, contract: ContractVersion, data: Value) -> Asking {
+        let extension = contract.spec().expect("a version that is served").extension_uri;
         let headers =
-            [("content-type", "application/json"), ("a2a-version", "1.0"), ("a2a-extensions", EXTENSION)];
+            [("content-type", "application/json"), ("a2a-version", "1.0"), ("a2a-extensions", extension)];
         Asking {
             http,
             url,
@@ -70,13 +74,21 @@ impl Asking {
         self.raw(self.body.to_string()).await
     }
 
-    /// Sends other bytes with the same headers.
+    /// Sends other bytes with the same headers. A JSON-RPC answer is held against its contract.
     pub async fn raw(&self, body: impl Into<reqwest::Body>) -> reqwest::Response {
         let mut request = self.http.post(&self.url).body(body);
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        request.send().await.expect("an answer")
+        let response = request.send().await.expect("an answer");
+        let (status, version, headers) = (response.status(), response.version(), response.headers().clone());
+        let body = response.bytes().await.expect("an answer to its end");
+        check_bytes(&self.url, status.as_u16(), &body);
+        let mut whole = http::Response::new(body);
+        *whole.status_mut() = status;
+        *whole.version_mut() = version;
+        *whole.headers_mut() = headers;
+        whole.into()
     }
 
     /// The whole JSON-RPC answer; panics unless it is one with status 200.
@@ -129,11 +141,4 @@ pub fn request_body(data: Value) -> Value {
 pub fn data_of(answer: &Value) -> &Value {
     let data = answer.pointer("/result/message/parts/0/data/data");
     data.unwrap_or_else(|| panic!("a result was expected: {answer}"))
-}
-
-/// The AAP error object inside a v3.0 `error`; `None` for a protocol error.
-pub fn aap_error(error: &Value) -> Option<&Value> {
-    let entries = error["data"].as_array()?;
-    let wrapped = entries.iter().find(|entry| entry["@type"] == "type.googleapis.com/google.protobuf.Struct");
-    wrapped.map(|entry| &entry["value"])
 }

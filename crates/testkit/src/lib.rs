@@ -7,12 +7,14 @@ mod cluster;
 mod json_rpc;
 mod platform;
 mod process;
+mod verdict;
 mod wire;
 
 pub use cluster::{Cluster, OwnServer, cluster, superuser, try_superuser};
-pub use json_rpc::{Asking, EXTENSION, aap_error, data_of, request_body};
+pub use json_rpc::{Asking, EXTENSION, data_of, request_body};
 pub use platform::{Options, Platform};
 pub use process::{Process, binary, scratch};
+pub use verdict::{aap_error, check_answer, check_bytes};
 pub use wire::{Reply, Wire};
 
 use serde_json::{Value, json};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use contract::ContractVersion;
 use serde_json::{Value, json};
 use server::application::{Application, Preparation};
 use server::settings::Settings;
@@ -116,7 +117,13 @@ impl Platform {
 
     /// An A2A request to a dealer's v3.0 endpoint, to be changed and sent.
     pub fn ask(&self, slug: &str, data: Value) -> Asking {
-        Asking::new(self.http.clone(), format!("{}v3.0/a2a", self.base(slug)), data)
+        self.ask_in(ContractVersion::V3_0, slug, data)
+    }
+
+    /// An A2A request to a dealer's endpoint of one contract, with the headers that name it.
+    pub fn ask_in(&self, contract: ContractVersion, slug: &str, data: Value) -> Asking {
+        let url = format!("{}{contract}/a2a", self.base(slug));
+        Asking::new(self.http.clone(), url, contract, data)
     }
 
     /// The payload's `data` of a skill's answer; panics on an error.

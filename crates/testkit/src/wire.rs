@@ -3,6 +3,8 @@
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
+use crate::verdict::check_bytes;
+
 /// A connection that is used again and again, and opened anew when the server closes it.
 #[derive(Debug)]
 pub struct Wire {
@@ -51,6 +53,7 @@ impl Wire {
     }
 
     /// Sends a request exactly as told; only `Content-Length` is added. Panics when no answer comes.
+    /// A JSON-RPC answer is held against its contract.
     pub async fn send(&mut self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
         let mut request = format!("{method} {target} HTTP/1.1\r\n").into_bytes();
         for (name, value) in headers {
@@ -65,14 +68,16 @@ impl Wire {
         if self.stream.is_some()
             && let Ok(reply) = self.attempt(&request, method).await
         {
+            check_bytes(target, reply.status, &reply.body);
             return reply;
         }
         let stream = TcpStream::connect(&self.address).await.expect("the server listens");
         stream.set_nodelay(true).expect("a TCP socket");
         self.stream = Some(BufReader::new(stream));
-        self.attempt(&request, method)
-            .await
-            .unwrap_or_else(|error| panic!("no answer to {method} {target}: {error}"))
+        let reply = self.attempt(&request, method).await;
+        let reply = reply.unwrap_or_else(|error| panic!("no answer to {method} {target}: {error}"));
+        check_bytes(target, reply.status, &reply.body);
+        reply
     }
 
     async fn attempt(&mut self, request: &[u8], method: &str) -> std::io::Result<Reply> {

@@ -36,7 +36,7 @@ const RULES: &[Rule] = &[
         tests: &[],
         never: &[],
     },
-    Rule { name: "testkit", may: &["store", "dealer", "server"], tests: &[], never: &[] },
+    Rule { name: "testkit", may: &["contract", "store", "dealer", "server"], tests: &[], never: &[] },
     Rule {
         name: "platform-tests",
         may: &[],

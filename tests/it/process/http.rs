@@ -54,6 +54,7 @@ impl Line {
                 let mut chunk = vec![0; size + 2];
                 self.stream.read_exact(&mut chunk)?;
                 if size == 0 {
+                    testkit::check_bytes("/a2a", reply.status, &reply.body);
                     return Ok(reply);
                 }
                 reply.body.extend_from_slice(&chunk[..size]);
@@ -62,6 +63,7 @@ impl Line {
         let length = reply.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
         reply.body.resize(length, 0);
         self.stream.read_exact(&mut reply.body)?;
+        testkit::check_bytes("/a2a", reply.status, &reply.body);
         Ok(reply)
     }
 
