@@ -46,18 +46,21 @@ impl Documents {
         if depth > DEEPEST {
             return Value::Null;
         }
-        let mut whole = Value::Null;
-        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            let (home, target) = self.refer(file, reference);
-            whole = self.make(&home, target, source, depth + 1);
+        let Some(reference) = schema.get("$ref").and_then(Value::as_str) else {
+            return self.own(file, schema, source, depth);
+        };
+        let (home, target) = self.refer(file, reference);
+        // What stands beside a reference is further demands; none of ours refers to a second file there.
+        let mut both = target.clone();
+        for name in ["properties", "required"] {
+            match (both.get_mut(name), schema.get(name)) {
+                (Some(Value::Object(known)), Some(Value::Object(more))) => known.extend(more.clone()),
+                (Some(Value::Array(known)), Some(Value::Array(more))) => known.extend(more.iter().cloned()),
+                (None, Some(more)) => both[name] = more.clone(),
+                _ => {}
+            }
         }
-        let own = self.own(file, schema, source, depth);
-        match (&mut whole, own) {
-            (Value::Object(members), Some(Value::Object(more))) => members.extend(more),
-            (_, Some(own)) => whole = own,
-            (_, None) => {}
-        }
-        whole
+        self.make(&home, &both, source, depth + 1)
     }
 
     /// Where a reference leads: the file and the schema.
@@ -74,42 +77,41 @@ impl Documents {
         (home.clone(), target.unwrap_or_else(|| panic!("{file} refers to {reference}")))
     }
 
-    /// What the schema itself says, its reference aside.
-    fn own(&self, file: &str, schema: &Value, source: &mut Source<'_>, depth: usize) -> Option<Value> {
+    /// Of a schema without a reference.
+    fn own(&self, file: &str, schema: &Value, source: &mut Source<'_>, depth: usize) -> Value {
         if let Some(fixed) = schema.get("const") {
-            return Some(fixed.clone());
+            return fixed.clone();
         }
         if let Some(options) = schema.get("enum").and_then(Value::as_array) {
-            return Some(source.pick(options).clone());
+            return source.pick(options).clone();
         }
         let shown = schema.get("examples").and_then(Value::as_array).filter(|shown| !shown.is_empty());
         // Objects less often: everybody tests with the examples.
         let often = |shown: &Vec<Value>| if shown.iter().any(Value::is_object) { 16 } else { 128 };
         if let Some(shown) = shown.filter(|shown| source.chance(often(shown))) {
-            return Some(source.pick(shown).clone());
+            return source.pick(shown).clone();
         }
         if let Some(branches) = schema.get("oneOf").and_then(Value::as_array) {
-            return Some(self.make(file, source.pick(branches), source, depth + 1));
+            return self.make(file, source.pick(branches), source, depth + 1);
         }
         let kind = match schema.get("type") {
             Some(Value::Array(several)) => source.pick(several).as_str(),
             Some(one) => one.as_str(),
             None => schema.get("properties").map(|_| "object"),
         };
-        Some(match kind {
+        match kind {
             Some("object") => self.object(file, schema, source, depth),
             Some("array") => self.array(file, schema, source, depth),
             Some("integer") => whole_number(schema, source),
             Some("number") => {
-                source.pick(&[json!(10.5), json!(0), json!(-0.5), json!(89.999), json!(1e9)]).clone()
+                let least = schema.get("minimum").and_then(Value::as_f64).unwrap_or(-1e9);
+                json!(source.pick(&[10.5_f64, 0.0, -0.5, 89.999, 1e9]).max(least))
             }
             Some("boolean") => json!(source.chance(128)),
             Some("null") => Value::Null,
             Some("string") => Value::String(text(schema, source)),
-            // Anything goes, unless the reference has said what.
-            _ if schema.get("$ref").is_some() => return None,
             _ => source.pick(&[json!({"a": [1, null]}), json!("x"), json!(0)]).clone(),
-        })
+        }
     }
 
     fn object(&self, file: &str, schema: &Value, source: &mut Source<'_>, depth: usize) -> Value {
