@@ -293,7 +293,8 @@ async fn the_part_must_say_what_it_is() {
     }
     is_protocol_error(&asking.clone().without(at).error().await, -32005, Some("CONTENT_TYPE_NOT_SUPPORTED"));
     // The skill is known by its type first: what nobody offers is said before how it was sent.
-    let unknown = asking.with("/params/message/parts/0/data/type", json!("lead.submit.request")).without(at);
+    let unknown =
+        asking.with("/params/message/parts/0/data/type", json!("inventory.reserve.request")).without(at);
     fault(&unknown.error().await, "UNSUPPORTED_SKILL");
 }
 

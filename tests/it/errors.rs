@@ -75,7 +75,7 @@ async fn every_code_has_its_number_and_its_form() {
     let table: Vec<(Asking, i64, &str)> = vec![
         (harbor(searching("filters", json!({"colour": ["red"]}))), -32602, "SCHEMA_VALIDATION_FAILED"),
         (harbor(searching("sort", json!({"field": "price"}))), -32602, "MISSING_REQUIRED_FIELD"),
-        (harbor(json!({"type": "lead.submit.request"})), -32602, "UNSUPPORTED_SKILL"),
+        (narrow(json!({"type": "lead.submit.request"})), -32602, "UNSUPPORTED_SKILL"),
         (harbor(json!({"type": "inventory.reserve.request"})), -32602, "UNSUPPORTED_SKILL"),
         (narrow(vehicle("stock", "N-10")), -32602, "UNSUPPORTED_SKILL"),
         (narrow(searching("filters", json!({"model": ["C3"]}))), -32602, "UNSUPPORTED_FILTER"),
@@ -176,12 +176,11 @@ async fn the_type_decides_first_and_is_judged_by_itself() {
     for (kind, skill) in
         [("lead.submit.request", Some("lead.submit")), ("no_such.request", None), ("a.b.request", None)]
     {
-        let error = harbor(json!({"type": kind})).await.error().await;
+        let error = ground().await.ask("narrow", json!({"type": kind})).error().await;
         check_form(&error, -32602, "UNSUPPORTED_SKILL", false);
         let details = &aap_error(&error).unwrap()["details"];
         assert_eq!(details.get("skill").and_then(Value::as_str), skill);
-        let offered = ["dealer.information", "inventory.facets", "inventory.search", "inventory.vehicle"];
-        assert_eq!(details["supported_skills"], json!(offered));
+        assert_eq!(details["supported_skills"], json!(["dealer.information", "inventory.search"]));
     }
 }
 

@@ -107,27 +107,14 @@ async fn a_dealer_s_words_stay_words() {
     }
 }
 
-/// Skills that a later build serves may be named now; until then nothing is printed that would answer 404.
-#[tokio::test]
-async fn a_dealer_all_of_whose_skills_are_to_come_has_no_card_and_its_page_says_so() {
-    settle(json!({"to-come": {"name": "To Come", "rooftops": [{"name": "R"}], "skills": ["lead.submit"]}}))
-        .await;
-    let platform = ground().await;
-    let card = format!("{}/t/to-come/.well-known/agent-card.json", platform.origin);
-    assert_eq!(platform.http.get(card).send().await.unwrap().status(), 404);
-    let html = page("/t/to-come/").await;
-    assert!(html.contains("no Agent Card") && !html.contains("agent-card.json"), "{html}");
-    assert!(!html.contains("/a2a") && commands(&html).is_empty(), "{html}");
-}
-
 #[tokio::test]
 async fn a_page_says_where_things_are_and_can_be_asked_by_head() {
     let platform = ground().await;
     let html = page("/t/harbor/").await;
-    for address in ["/.well-known/agent-card.json", "/v3.0/a2a", testkit::EXTENSION, "inventory.search"] {
+    for address in ["/.well-known/agent-card.json", "/v3.0/a2a", testkit::EXTENSION, "lead.submit"] {
         assert!(html.contains(address), "{address}");
     }
-    assert!(html.contains("rel=alternate") && !html.contains("lead.submit"));
+    assert!(html.contains("rel=alternate"));
     let overview = page("/").await;
     assert!(overview.contains(&format!("{}/t/", platform.origin)));
     for path in ["/", "/t/harbor/"] {

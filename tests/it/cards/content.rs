@@ -153,14 +153,13 @@ async fn no_other_change_touches_the_card() {
 }
 
 #[tokio::test]
-async fn a_card_is_withdrawn_with_the_last_skill_and_goes_on_counting_when_it_comes_back() {
+async fn a_card_is_withdrawn_with_its_contract_and_goes_on_counting_when_it_comes_back() {
     let platform = Platform::with_dealer("harbor", dealer_document("Harbor", json!([]))).await;
     let before = look(&platform, "harbor").await;
-    // Wanted, but served by no build yet: a card without skills would be against the protocol.
-    change(&platform, "skills", &json!(["lead.submit"])).await;
+    change(&platform, "contracts", &json!(["v1.3"])).await;
     let url = format!("{}v3.0/.well-known/agent-card.json", platform.base("harbor"));
     assert_eq!(platform.http.get(&url).send().await.expect("an answer").status(), 404);
-    change(&platform, "skills", &Value::Null).await;
+    change(&platform, "contracts", &Value::Null).await;
     let after = look(&platform, "harbor").await;
     assert_eq!(without_id(&after), without_id(&before));
     assert_ne!(after.id, before.id, "it was away: agents that kept the old one must look again");
