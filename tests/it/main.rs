@@ -20,6 +20,7 @@ mod ground;
 mod hostile;
 mod information;
 mod isolation;
+mod leads;
 mod memory;
 mod oracle;
 mod outage;
