@@ -60,7 +60,7 @@ fn every_acknowledged_lead_is_there_once() {
     let start = || {
         let listen = format!("127.0.0.1:{port}");
         let mut command =
-            Process::command(&["up", "--listen", &listen, "--log", "warn,forecourt=info,server=info"]);
+            Process::command(&["up", "--listen", &listen, "--log", "warn,store=info,server=info"]);
         let mut process = Process::spawn(command.arg("--data-dir").arg(&data));
         process.ready(PATIENCE);
         process
