@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 use crate::FaultCode;
 use crate::folder::{SchemaFile, schema_folder};
 
-/// A contract version of the protocol. Its text form is the path segment of its address (`v3.0`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum ContractVersion {
-    /// Released 2026-09-04, frozen.
-    #[serde(rename = "v1.3")]
-    V1_3,
-    /// The editable 2.0 draft; carries identifiers that must not be deployed publicly.
-    #[serde(rename = "latest")]
-    Latest,
-    /// The version released after the draft.
-    #[serde(rename = "v3.0")]
-    V3_0,
-}
-
-impl ContractVersion {
-    /// Every version the protocol has, built or not.
-    pub const ALL: [ContractVersion; 3] = [Self::V1_3, Self::Latest, Self::V3_0];
-
-    /// The path segment and name: `v1.3`, `latest`, `v3.0`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::V1_3 => "v1.3",
-            Self::Latest => "latest",
-            Self::V3_0 => "v3.0",
+/// Makes of one description each: the version's name, its place in [`CONTRACTS`], and its folder of schemas.
+macro_rules! contracts {
+    ($( $(#[$doc:meta])* $id:ident = $name:literal { $($rules:tt)* } )*) => {
+        /// A contract version of the protocol. Its text form is the path segment of its address (`v3.0`).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum ContractVersion {
+            $( $(#[$doc])* #[serde(rename = $name)] $id, )*
         }
-    }
 
-    /// Its description, if this build serves it.
-    pub fn spec(self) -> Option<&'static ContractSpec> {
-        CONTRACTS.iter().find(|spec| spec.version == self)
-    }
+        impl ContractVersion {
+            /// Every version, the oldest first.
+            pub const ALL: [ContractVersion; [ $( $name ),* ].len()] = [ $( ContractVersion::$id, )* ];
+
+            /// The path segment and name: `v1.3`, `latest`, `v3.0`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $( Self::$id => $name, )* }
+            }
+
+            /// Its description, if this build serves it.
+            pub fn spec(self) -> Option<&'static ContractSpec> {
+                CONTRACTS.iter().find(|spec| spec.version == self)
+            }
+        }
+
+        /// The contract versions this build serves.
+        pub static CONTRACTS: &[ContractSpec] = &[ $( ContractSpec {
+            version: ContractVersion::$id,
+            schemas: schema_folder!($name),
+            $($rules)*
+        }, )* ];
+    };
 }
 
 impl std::fmt::Display for ContractVersion {
@@ -161,15 +161,14 @@ const SINCE_V3_0: &[FaultCode] = &[
     FaultCode::DealerNotFound,
 ];
 
-/// The contract versions this build serves. Adding one is a folder of schemas and a row.
-pub static CONTRACTS: &[ContractSpec] = &[
-    ContractSpec {
-        version: ContractVersion::V1_3,
+// Adding a version is a folder of schemas and a description here.
+contracts! {
+    /// Released 2026-09-04, frozen.
+    V1_3 = "v1.3" {
         summary: "Released 2026-09-04 and frozen; pages by skip and limit, headers are no part of it.",
         extension_uri: "https://autoagentprotocol.org/extensions/aap/v1.3",
         full_version: "1.3.0",
         schema_base: "https://autoagentprotocol.org/v1.3/schemas/",
-        schemas: schema_folder!("v1.3"),
         deployable: true,
         version_header_optional: true,
         extension_header: ExtensionHeader::Free,
@@ -186,14 +185,14 @@ pub static CONTRACTS: &[ContractSpec] = &[
             empty_lists: true,
             search_params: false,
         },
-    },
-    ContractSpec {
-        version: ContractVersion::Latest,
+    }
+
+    /// The editable 2.0 draft; carries identifiers that must not be deployed publicly.
+    Latest = "latest" {
         summary: "The draft of 2.0, for trying out: its identifiers lead nowhere and are not to be deployed.",
         extension_uri: "https://draft.autoagentprotocol.invalid/extensions/aap/latest",
         full_version: "0.0.0-dev",
         schema_base: "https://draft.autoagentprotocol.invalid/latest/schemas/",
-        schemas: schema_folder!("latest"),
         deployable: false,
         version_header_optional: false,
         extension_header: ExtensionHeader::Required,
@@ -210,14 +209,14 @@ pub static CONTRACTS: &[ContractSpec] = &[
             empty_lists: false,
             search_params: false,
         },
-    },
-    ContractSpec {
-        version: ContractVersion::V3_0,
+    }
+
+    /// The version released after the draft.
+    V3_0 = "v3.0" {
         summary: "The newest release: pages by cursor, a status filter, four more error codes.",
         extension_uri: "https://autoagentprotocol.org/extensions/aap/v3.0",
         full_version: "3.0.0",
         schema_base: "https://autoagentprotocol.org/v3.0/schemas/",
-        schemas: schema_folder!("v3.0"),
         deployable: true,
         version_header_optional: true,
         extension_header: ExtensionHeader::Inferred,
@@ -234,8 +233,8 @@ pub static CONTRACTS: &[ContractSpec] = &[
             empty_lists: false,
             search_params: true,
         },
-    },
-];
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -5,20 +5,25 @@ use contract::payload::{InventorySearchRequest, VehicleRequest};
 use contract::{Contract, ContractVersion};
 use serde_json::Value;
 
-use crate::V3_0;
+use crate::contract_of;
 use crate::mutate::{Change, Dice, Documents, changes, full};
 
-/// Calls `read` with every accepted payload that can be made from a schema.
+/// Calls `read` with every accepted payload that can be made from a schema, in every version.
 fn each_accepted(file: &str, mut read: impl FnMut(&Value)) -> usize {
-    let all: Documents = Contract::schemas(ContractVersion::V3_0)
+    ContractVersion::ALL.into_iter().map(|version| each_accepted_in(version, file, &mut read)).sum()
+}
+
+fn each_accepted_in(version: ContractVersion, file: &str, read: &mut impl FnMut(&Value)) -> usize {
+    let all: Documents = Contract::schemas(version)
         .map(|(file, text)| (file.to_owned(), serde_json::from_str(text).unwrap()))
         .collect();
+    let contract = contract_of(version);
     let mut bases = vec![full(&all, file)];
     bases.extend(all[file]["examples"].as_array().unwrap().iter().cloned());
     let mut dice = Dice(7);
     let mut seen = 0;
     let mut offer = |payload: &Value| {
-        if V3_0.check(file, payload).is_ok() {
+        if contract.check(file, payload).is_ok() {
             seen += 1;
             read(payload);
         }
@@ -31,7 +36,7 @@ fn each_accepted(file: &str, mut read: impl FnMut(&Value)) -> usize {
             let some: [&Change; 4] = std::array::from_fn(|_| dice.pick(&single));
             // Changes that no longer fit are passed over: more of these payloads stay acceptable.
             let mixed = some.into_iter().fold(base.clone(), |payload, change| {
-                change.apply(&payload).filter(|p| V3_0.check(file, p).is_ok()).unwrap_or(payload)
+                change.apply(&payload).filter(|p| contract.check(file, p).is_ok()).unwrap_or(payload)
             });
             offer(&mixed);
         }
@@ -53,6 +58,7 @@ fn assert_read(payload: &Value, request: &InventorySearchRequest) {
         ("/filters/electric_range_mi_min", filters.electric_range_mi_min),
         ("/filters/electric_range_mi_max", filters.electric_range_mi_max),
         ("/pagination/limit", request.pagination.limit),
+        ("/pagination/skip", request.pagination.skip),
     ] {
         assert_eq!(at(pointer).map(|n| integral(n).unwrap()), read, "{pointer} of {payload}");
     }

@@ -62,8 +62,14 @@ fn each_payload(
     bases.iter().chain(&reference.examples).try_for_each(&mut *visit)?;
     let mut dice = Dice(20_261_130);
     for (i, base) in bases.iter().enumerate() {
-        let thorough = i == 0 || base.to_string().len() < 400;
-        let single = words.some_changes(base, if thorough { 1 } else { 8 });
+        // A large payload holds others that are tried by themselves.
+        let every = match base.to_string().len() {
+            ..400 => 1,
+            400..1500 if i == 0 => 1,
+            1500.. if i == 0 => 3,
+            _ => 8,
+        };
+        let single = words.some_changes(base, every);
         for change in &single {
             if let Some(changed) = change.apply(base) {
                 visit(&changed)?;
