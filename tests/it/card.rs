@@ -104,11 +104,16 @@ async fn any_web_page_may_read_and_ask() {
 async fn the_card_says_what_the_protocol_asks_and_nothing_of_the_past() {
     let platform = ground().await;
     let contract = Contract::load(ContractVersion::V3_0).unwrap();
-    for (slug, skills) in [
-        ("harbor", &["dealer.information", "inventory.facets", "inventory.search", "inventory.vehicle"][..]),
-        ("routed", &["dealer.information", "inventory.facets", "inventory.search", "inventory.vehicle"]),
-        ("narrow", &["dealer.information", "inventory.search"]),
-    ] {
+    let all = &[
+        "dealer.information",
+        "inventory.facets",
+        "inventory.search",
+        "inventory.vehicle",
+        "lead.submit",
+    ][..];
+    for (slug, skills) in
+        [("harbor", all), ("routed", all), ("narrow", &["dealer.information", "inventory.search"][..])]
+    {
         let card = platform.card(slug).await;
         contract.check("agent-card.schema.json", &card).unwrap();
         let stem = |id: &str| {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A dealer's policy. Every member is optional in its stored form.
 ///
-/// The members about leads and appointments are checked and stored here and honoured by `lead.submit`.
+/// The members about leads and appointments are checked here and honoured by `lead.submit`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
@@ -101,6 +101,9 @@ impl Policy {
             if limit.is_some_and(|limit| limit.requests == 0 || limit.per_seconds == 0) {
                 add(pointer, "requests and per_seconds must be at least 1");
             }
+            if limit.is_some_and(|limit| limit.per_seconds > MONTH_SECONDS) {
+                add(pointer, "per_seconds must not be above 2678400, which is a month");
+            }
         }
         if self.appointment_slot_minutes < 5 || self.appointment_slot_minutes > 1440 {
             add("/appointment_slot_minutes", "must be between 5 and 1440");
@@ -108,8 +111,28 @@ impl Policy {
         if self.appointment_capacity == 0 {
             add("/appointment_capacity", "must be at least 1");
         }
-        if self.follow_up_channels.is_empty() {
+        if !(1..=3650).contains(&self.appointment_horizon_days) {
+            add("/appointment_horizon_days", "must be between 1 and 3650");
+        } else if self.appointment_notice_minutes / 1440 >= self.appointment_horizon_days {
+            add(
+                "/appointment_notice_minutes",
+                "must be shorter than appointment_horizon_days, or nothing is ever open",
+            );
+        }
+        if !(24..=8760).contains(&self.idempotency_hours) {
+            add("/idempotency_hours", "must be between 24, which the protocol promises to buyers, and 8760");
+        }
+        if self.duplicate_hours > 8760 {
+            add("/duplicate_hours", "must not be above 8760");
+        }
+        if self.consent_clock_skew_seconds > 86_400 {
+            add("/consent_clock_skew_seconds", "must not be above 86400, which is a day");
+        }
+        let channels = &self.follow_up_channels;
+        if channels.is_empty() {
             add("/follow_up_channels", "must name at least one channel");
+        } else if channels.iter().enumerate().any(|(i, one)| channels.iter().skip(i + 1).any(|o| o == one)) {
+            add("/follow_up_channels", "names one channel twice");
         }
         if let Some(search) = &self.search {
             for (i, name) in search.filters.iter().flatten().enumerate() {
@@ -131,6 +154,9 @@ impl Policy {
         problems
     }
 }
+
+/// Longest window of a limit.
+const MONTH_SECONDS: u32 = 31 * 86_400;
 
 /// `requests` skill calls in `per_seconds` seconds, counted per process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -247,8 +273,27 @@ mod tests {
         .unwrap();
         let places: Vec<_> = policy.problems().into_iter().map(|(pointer, _)| pointer).collect();
         assert_eq!(places, ["/max_limit", "/rate_limit", "/search/filters/0"]);
-        let policy: Policy = serde_json::from_value(json!({"search": {"feature_codes": []}})).unwrap();
-        assert_eq!(policy.problems().len(), 1);
+        for (members, place) in [
+            (json!({"search": {"feature_codes": []}}), "/search/feature_codes"),
+            (json!({"caller_rate_limit": {"requests": 1, "per_seconds": 0}}), "/caller_rate_limit"),
+            (json!({"rate_limit": {"requests": 1, "per_seconds": 2_678_401}}), "/rate_limit"),
+            (json!({"idempotency_hours": 23}), "/idempotency_hours"),
+            (json!({"duplicate_hours": 8761}), "/duplicate_hours"),
+            (json!({"consent_clock_skew_seconds": 86_401}), "/consent_clock_skew_seconds"),
+            (json!({"appointment_horizon_days": 0}), "/appointment_horizon_days"),
+            (
+                json!({"appointment_horizon_days": 1, "appointment_notice_minutes": 1440}),
+                "/appointment_notice_minutes",
+            ),
+            (json!({"appointment_slot_minutes": 4}), "/appointment_slot_minutes"),
+            (json!({"appointment_capacity": 0}), "/appointment_capacity"),
+            (json!({"follow_up_channels": ["sms", "sms"]}), "/follow_up_channels"),
+            (json!({"follow_up_channels": []}), "/follow_up_channels"),
+        ] {
+            let policy: Policy = serde_json::from_value(members.clone()).unwrap();
+            let places: Vec<_> = policy.problems().into_iter().map(|(pointer, _)| pointer).collect();
+            assert_eq!(places, [place], "{members}");
+        }
     }
 
     #[test]

@@ -70,7 +70,13 @@ fn not_shown() -> Vec<(&'static str, Value)> {
         ("default_contract", json!("v3.0")),
         (
             "skills",
-            json!(["inventory.vehicle", "inventory.search", "dealer.information", "inventory.facets"]),
+            json!([
+                "lead.submit",
+                "inventory.vehicle",
+                "inventory.search",
+                "dealer.information",
+                "inventory.facets"
+            ]),
         ),
         (
             "skills",
@@ -156,10 +162,11 @@ async fn no_other_change_touches_the_card() {
 async fn a_card_is_withdrawn_with_its_contract_and_goes_on_counting_when_it_comes_back() {
     let platform = Platform::with_dealer("harbor", dealer_document("Harbor", json!([]))).await;
     let before = look(&platform, "harbor").await;
-    change(&platform, "contracts", &json!(["v1.3"])).await;
+    let moved = json!({"harbor": {"contracts": ["v1.3"], "default_contract": "v1.3"}});
+    platform.provision(&moved).await;
     let url = format!("{}v3.0/.well-known/agent-card.json", platform.base("harbor"));
     assert_eq!(platform.http.get(&url).send().await.expect("an answer").status(), 404);
-    change(&platform, "contracts", &Value::Null).await;
+    platform.provision(&json!({"harbor": {"contracts": null, "default_contract": null}})).await;
     let after = look(&platform, "harbor").await;
     assert_eq!(without_id(&after), without_id(&before));
     assert_ne!(after.id, before.id, "it was away: agents that kept the old one must look again");

@@ -2,6 +2,7 @@
 
 mod content;
 mod nodes;
+mod versions;
 
 use serde_json::Value;
 use sqlx::Row;

@@ -98,10 +98,10 @@ async fn while_a_card_changes_every_reader_sees_one_card_whole_and_none_goes_bac
             // One statement sees one state: what belongs together must be together in it.
             let row = sqlx::query(
                 "select t.name, t.revision, c.body, c.params_id::text as id, c.revision as card_revision,
-                        (select count(*) from card_revisions r where r.tenant_id = t.tenant_id) as lines,
-                        (select r.body || r.params_id from card_revisions r where r.tenant_id = t.tenant_id
+                        (select count(*) from card_revisions r where r.tenant_id = t.tenant_id and r.contract = 'v3.0') as lines,
+                        (select r.body || r.params_id from card_revisions r where r.tenant_id = t.tenant_id and r.contract = 'v3.0'
                          order by r.revision desc limit 1) as newest
-                 from tenants t join cards c using (tenant_id)",
+                 from tenants t join cards c on c.tenant_id = t.tenant_id and c.contract = 'v3.0'",
             )
             .fetch_one(&mut admin)
             .await
