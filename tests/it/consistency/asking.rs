@@ -70,6 +70,7 @@ impl Client {
         let Ok(body) = response.bytes().await else { return Outcome::Away };
         assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
         let answer: Value = serde_json::from_slice(&body).expect("JSON");
+        testkit::check_answer("/v3.0/a2a", &answer);
         match (aap_error(&answer["error"]), version) {
             (Some(error), None) => Outcome::Refused(error.clone()),
             (None, Some(version)) => {

@@ -179,6 +179,7 @@ fn https_over_both_versions_of_http() {
         let reply = asking.body(searching(json!({}))).send().await.expect("an answer");
         (card, reply.json::<Value>().await.expect("JSON"))
     });
+    testkit::check_answer("/v3.0/a2a", &found);
     assert_eq!(data_of(&found)["total"], 3);
     let parsed: Value = serde_json::from_str(&card).expect("JSON");
     assert_eq!(parsed["supportedInterfaces"][0]["url"], json!(format!("{origin}/t/harbor/v3.0/a2a")));
