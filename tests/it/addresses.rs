@@ -204,7 +204,7 @@ async fn contracts_and_paths_that_do_not_exist_are_not_there() {
     }
     for path in [
         "/v2.0/a2a",
-        "/latest/a2a",
+        "/v9/a2a",
         "/v3.0",
         "/v3.0/a2a/x",
         "/t/",
