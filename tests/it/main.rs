@@ -11,6 +11,7 @@ mod consistency;
 mod contracts;
 mod crash;
 mod cursors;
+mod documents;
 mod endurance;
 mod errors;
 mod facets;
