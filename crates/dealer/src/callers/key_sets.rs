@@ -141,6 +141,12 @@ impl KeySets {
         held.insert(url.to_owned(), Held { set: Some(Arc::new(set)), fetched_at: Some(fetched_at) });
     }
 
+    /// Takes a key set over in a test.
+    #[cfg(test)]
+    pub(super) fn learn(&self, url: &str, document: &Value) {
+        self.take_over(url, KeySet::read(document).unwrap(), Utc::now());
+    }
+
     fn urls(&self) -> Vec<String> {
         self.held.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
@@ -226,5 +232,33 @@ impl Dealer {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const X: &str = "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU";
+
+    #[test]
+    fn keys_that_cannot_be_meant_are_passed_over() {
+        let good = json!({"kty": "EC", "crv": "P-256", "kid": "a", "x": X, "y": X});
+        let listed = json!({"keys": [
+            good,
+            {"kty": "EC", "crv": "P-256", "kid": "b", "x": X, "y": X, "use": "enc"},
+            {"kty": "EC", "crv": "P-256", "kid": "c", "x": X, "y": X, "alg": "ES384"},
+            {"kty": "oct", "kid": "d", "k": X, "alg": "HS256"},
+            {"kty": "EC", "crv": "secp256k1", "kid": "e", "x": X, "y": X},
+            {"kty": "new", "kid": "f"},
+            5,
+        ]});
+        let set = KeySet::read(&listed).unwrap();
+        let ids: Vec<_> = set.keys.iter().map(|key| key.id.as_deref().unwrap()).collect();
+        assert_eq!(ids, ["a"]);
+        assert_eq!(set.keys[0].algorithm, Some(Algorithm::ES256));
+        assert_eq!(KeySet::read(&json!({"keys": []})).unwrap_err(), KeySetError::Empty);
+        assert_eq!(KeySet::read(&json!([good])).unwrap_err(), KeySetError::Form);
     }
 }

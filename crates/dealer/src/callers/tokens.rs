@@ -197,3 +197,85 @@ impl KeySet {
         (kid.is_some() || fitting.next().is_none()).then_some(&first.key)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An RSA and an Ed25519 key, made for this test; their private halves are gone.
+    const KEYS: &str = r#"{"keys": [{"kty": "RSA", "kid": "r", "n": "phOkJXwB0048xEWIN0oLcYsgOdHjW1o9FE_O7ujsYSNnr5bSRH40yxAXMdvzHdkrGV9ws00QlcoRUTsOO8XhybXMgZ8WyZgoAY3222DU70xL1YYh8Se9Cap71oVYbuKJgOZfbfKSE5hnEcG6hyCVYiLq-YFdfFD0PqzQ8kjSQ3kPDG1RkHlHgCN_mXEzlDY7F5WFl9Qna1VwGOdypU4DOLDH_tmMJR6pSbe7Wz84jGtmNxVFQSY-eCqPOUBkCyTgTCvTLNPfK5siIoHZva-wNY0oLQxZOngvdMrg_5s6Sk-5Cv8c4miBlIPR7HR81zhoDlDxiIHy5H5CdJA8_PJgPw", "e": "AQAB"}, {"kty": "OKP", "crv": "Ed25519", "kid": "e", "x": "rhNSeiGRcV8ARHgvqldxyCpH22wDNlKxKw7zR3T7eKQ"}]}"#;
+
+    /// Tokens signed with them, good until the year 2100.
+    const TOKENS: [(&str, &str); 3] = [
+        (
+            "RS256",
+            "eyJhbGciOiJSUzI1NiIsImtpZCI6InIifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUvIiwiYXVkIjoiYSIsInN1YiI6I\
+             nMiLCJleHAiOjQxMDI0NDQ4MDAsInNjb3BlIjoiaW52ZW50b3J5LnNlYXJjaCJ9.pZ6ATez_vxPdkyft_l4C0uZ5m6UmaPQC\
+             UnqI160bUfTlB8e5Ky-l8DpPv_1daCbDS39WqCDrQLX-_UPUNYupMXAKOhkVs7vgoeFRxYYf0kXjQ3SNZN2hdwr5JHtbUelf\
+             4pFBrIFK_cSjghFO85bzztxn1NLcqD3XuLlQNWU2IbONyMfGnjkHdry1PkOqopJXAQMuZau6mp3btoEnGYDOPjkPCstmjaPQ\
+             Lh-pvpEF1ktJS19xwNPQCqbyaFANrlRy7lN7vJ0gRCoaPDIf8EVN-mP32z1-eqGGBWKnwJlXrUqImcB16wboGX2RB_SH7dEz\
+             5O3TDuJCGAZpTLjkxOLbdw",
+        ),
+        (
+            "PS256",
+            "eyJhbGciOiJQUzI1NiIsImtpZCI6InIifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUvIiwiYXVkIjoiYSIsInN1YiI6I\
+             nMiLCJleHAiOjQxMDI0NDQ4MDAsInNjb3BlIjoiaW52ZW50b3J5LnNlYXJjaCJ9.eErsaE6rGEiH69VmCC4RBIg636VkBRES\
+             2FRSJfcf-SyE3700q7wuwAM-pUaB_oGvDSaOy9kc_2vLZbofE318umYf8KrdrJAVrleqG8NZfazyhyopWLlqjFvVmXrrq8fh\
+             UUznrwkUHs_YIfibk0AUuK1R7rZC6Mzv2xISL6ztScppngZzxtkVVE-Jcq2up7AEN74KGqEr99cGqT7sVxowbeJuRCrSEiP5\
+             _DThs32buuSVGiQaPJTmmYj4vCVRmb-J3r0uE1fieSzYH6rEH4aZSMjy_EzvtVUE6osyzb62VreBZxXaWjFINieHTpNC7Y5E\
+             nHHstk_pJ4PDOvoF4Zb6Qg",
+        ),
+        (
+            "EdDSA",
+            "eyJhbGciOiJFZERTQSIsImtpZCI6ImUifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUvIiwiYXVkIjoiYSIsInN1YiI6I\
+             nMiLCJleHAiOjQxMDI0NDQ4MDAsInNjb3BlIjoiaW52ZW50b3J5LnNlYXJjaCJ9.ad9IXK9XR5tuOuYF_TW56Xcu-HuHpJpN\
+             xUqPlKv4jp4zk-hQImBtkyPddZmS3tRvpS3WIMq6uHB5l-Pwi6y5DQ",
+        ),
+    ];
+
+    fn oauth(algorithms: &[&str]) -> OAuth {
+        OAuth::new(&OAuthRule {
+            issuer: "https://id.example/".into(),
+            audience: "a".into(),
+            jwks_uri: "https://id.example/keys".into(),
+            token_url: "https://id.example/token".into(),
+            algorithms: (!algorithms.is_empty())
+                .then(|| algorithms.iter().map(|&name| name.into()).collect()),
+        })
+    }
+
+    fn known() -> KeySets {
+        let sets = KeySets::default();
+        sets.learn("https://id.example/keys", &serde_json::from_str(KEYS).unwrap());
+        sets
+    }
+
+    #[test]
+    fn signatures_of_every_kind_are_checked() {
+        let sets = known();
+        for (name, token) in TOKENS {
+            let key = oauth(&[name]).check(token, &sets).unwrap_or_else(|denied| panic!("{name}: {denied}"));
+            assert_eq!(key.name, "s");
+            assert!(key.opens(SkillId::InventorySearch) && !key.opens(SkillId::LeadSubmit));
+            let mut forged = token.to_owned();
+            // In the middle of the signature, where every bit counts.
+            let place = token.rfind('.').unwrap() + 20;
+            let other = if token.as_bytes()[place] == b'A' { "B" } else { "A" };
+            forged.replace_range(place..=place, other);
+            let wrong = Denied::Invalid("The token's signature is wrong.");
+            assert_eq!(oauth(&[name]).check(&forged, &sets).unwrap_err(), wrong, "{name}");
+            // Only what the dealer takes, whatever the key could be used for.
+            let others: Vec<&str> =
+                TOKENS.iter().map(|(other, _)| *other).filter(|other| *other != name).collect();
+            assert!(matches!(oauth(&others).check(token, &sets), Err(Denied::Invalid(_))), "{name}");
+        }
+        assert!(oauth(&[]).check(TOKENS[0].1, &sets).is_ok(), "RS256 needs not be named");
+        assert!(oauth(&[]).check(TOKENS[2].1, &sets).is_err());
+    }
+
+    #[test]
+    fn nothing_is_decided_before_the_keys_are_known() {
+        let sets = KeySets::default();
+        assert_eq!(oauth(&[]).check(TOKENS[0].1, &sets).unwrap_err(), Denied::NotReady);
+    }
+}
