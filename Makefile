@@ -49,6 +49,24 @@ soak: ## the randomised tests, SOAK times as long (make soak SOAK=50); hours are
 	@FORECOURT_SOAK=$(SOAK) CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true scripts/bootstrap rust postgres -- \
 		cargo test $(LOCKED) --workspace --release --target-dir $(target)/soak
 
+# How long each target runs, and which ones do. Inputs that were worth keeping lie in $(target)/fuzz/corpus and are
+# begun with the next time; one that breaks something is written beside them.
+FUZZ_SECONDS ?= 60
+FUZZ ?= front cursor requests answers
+
+# The sanitizer would need a nightly toolchain, and finds what safe Rust does not do anyway.
+.PHONY: fuzz
+fuzz: ## libFuzzer on the targets of tests/fuzz, FUZZ_SECONDS each (make fuzz FUZZ=front FUZZ_SECONDS=3600)
+	@scripts/bootstrap rust crates fuzz
+	@$(cargo) run $(LOCKED) --quiet --package fuzz-targets --bin seeds -- $(target)/fuzz/corpus
+	@for name in $(FUZZ); do \
+		echo "--- $$name, $(FUZZ_SECONDS) s"; \
+		scripts/bootstrap fuzz -- cargo fuzz run --fuzz-dir tests/fuzz --sanitizer none --features libfuzzer \
+			--target-dir $(target)/fuzz/build "$$name" "$(abspath $(target))/fuzz/corpus/$$name" -- \
+			-max_total_time=$(FUZZ_SECONDS) -timeout=10 -max_len=4096 -verbosity=0 -print_final_stats=1 \
+			-artifact_prefix="$(abspath $(target))/fuzz/$$name-"; \
+	done
+
 # What is measured is built as it is shipped; `bench --help` tells what else it can do.
 BENCH ?=
 

@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use contract::listing::integral;
-use contract::payload::{Filters, InventorySearchRequest, Sort, VehicleRequest};
+use contract::payload::{
+    Filters, InventorySearchRequest, LeadSubmitRequest, Sort, VehicleRequest, WantedVehicle, instant,
+};
 use contract::{Contract, SKILL_SPECS, SkillId, SkillSpec, Violation};
 use inventory::cursor::fingerprint;
 use serde_json::{Map, Value};
@@ -43,7 +45,13 @@ pub fn requests(data: &[u8]) {
 
 fn judge(contract: &Contract, skill: &SkillSpec, payload: &Value) {
     match contract.check(skill.request_schema, payload) {
-        Err(violations) => well_said(payload, &violations),
+        Err(violations) => {
+            well_said(payload, &violations);
+            let listed = violations.len();
+            let fault = contract::refusal::of(skill, payload, violations);
+            let number = contract.spec().number(fault.code);
+            assert!(number.is_some() && fault.violations.len() == listed, "{fault:?}: {payload}");
+        }
         Ok(()) => read(skill.id, payload),
     }
 }
@@ -84,7 +92,50 @@ fn read(skill: SkillId, payload: &Value) {
                 assert_eq!(payload.get(key).and_then(Value::as_str), read.as_deref(), "{key} of {payload}");
             }
         }
-        SkillId::LeadSubmit => {}
+        SkillId::LeadSubmit => {
+            let request: LeadSubmitRequest =
+                serde_json::from_value(kept).unwrap_or_else(|e| panic!("{e}: {payload}"));
+            lead(payload, &request);
+        }
+    }
+}
+
+/// Every member that decides something is read as it was sent, and every time is understood.
+fn lead(payload: &Value, request: &LeadSubmitRequest) {
+    let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str);
+    let whole = |pointer: &str| payload.pointer(pointer).map(|number| integral(number).unwrap());
+    let (vehicle, visit) = (request.vehicle_of_interest.as_ref(), request.appointment.as_ref());
+    let wanted = |member: fn(&WantedVehicle) -> &Option<String>| vehicle.and_then(|v| member(v).as_deref());
+    let consent = &request.consent;
+    let visit_at = visit.and_then(|visit| visit.appointment_at.as_deref());
+    for (pointer, read) in [
+        ("/customer/email", request.customer.email.as_deref()),
+        ("/customer/phone", request.customer.phone.as_deref()),
+        ("/consent/granted_at", Some(consent.granted_at.as_str())),
+        ("/consent/expires_at", consent.expires_at.as_deref()),
+        ("/consent/consent_text", Some(consent.consent_text.as_str())),
+        ("/vehicle_of_interest/vin", wanted(|v| &v.vin)),
+        ("/vehicle_of_interest/stock", wanted(|v| &v.stock)),
+        ("/vehicle_of_interest/vehicle_id", wanted(|v| &v.vehicle_id)),
+        ("/vehicle_of_interest/make", wanted(|v| &v.make)),
+        ("/vehicle_of_interest/model", wanted(|v| &v.model)),
+        ("/vehicle_of_interest/rooftop", wanted(|v| &v.rooftop)),
+        ("/appointment/appointment_at", visit_at),
+        ("/appointment/appointment_type", visit.map(|visit| visit.appointment_type.as_str())),
+        ("/source_agent/name", Some(request.source_agent.name.as_str())),
+        ("/idempotency_key", request.idempotency_key.as_deref()),
+    ] {
+        assert_eq!(text(pointer), read, "{pointer} of {payload}");
+    }
+    assert_eq!(whole("/vehicle_of_interest/year"), vehicle.and_then(|v| v.year), "{payload}");
+    let minutes = visit.and_then(|visit| visit.duration_minutes);
+    assert_eq!(whole("/appointment/duration_minutes"), minutes, "{payload}");
+    let channels = payload.pointer("/consent/allowed_channels").and_then(Value::as_array);
+    assert_eq!(channels.map(Vec::len), Some(consent.allowed_channels.len()), "{payload}");
+    for time in
+        [Some(consent.granted_at.as_str()), consent.expires_at.as_deref(), visit_at].into_iter().flatten()
+    {
+        assert!(instant(time).is_some(), "{time}");
     }
 }
 

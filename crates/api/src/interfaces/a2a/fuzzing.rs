@@ -58,7 +58,9 @@ fn answer<'b>(body: &'b [u8], contract: &Contract, id: &mut &'b str) -> Result<V
     };
     message::check_input_mode(parsed.media_type.as_deref(), skill, spec)?;
     message::check_output_modes(&accepted, skill, spec)?;
-    contract.check(skill.request_schema, &parsed.data).map_err(Fault::validation)?;
+    contract
+        .check(skill.request_schema, &parsed.data)
+        .map_err(|violations| contract::refusal::of(skill, &parsed.data, violations))?;
     let mut out = Vec::new();
     super::open_reply(&mut out, id, &parsed.context_id);
     out.extend_from_slice(b"{}}]}}}");
