@@ -6,12 +6,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use store::{Change, Changes, DirectoryRow, Store, TenantId};
+use store::{Change, Changes, DirectoryRow, Store, TenantId, TenantState};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::card::{self, Cause};
 use crate::origin::Addresses;
+use crate::tenant::published_contracts;
 use crate::{Inner, directory, skills};
 
 /// Setting: where the platform is reached; read by every command that renders cards.
@@ -348,6 +349,13 @@ pub(crate) async fn settle_addresses(store: &Store, addresses: &Addresses) -> Re
 async fn rerender(store: &Store, id: TenantId, addresses: &Addresses) -> Result<usize, store::Error> {
     let mut tx = store.tenant(id).await?;
     let Some(row) = tx.lock().await? else { return Ok(0) };
+    let published = published_contracts(&row, addresses);
+    if row.state == TenantState::Active && !published.iter().any(|one| one.as_str() == row.default_contract) {
+        warn!(
+            tenant = %row.slug, contract = row.default_contract,
+            "the dealer's default contract is not published at this origin, so nothing answers at its bare address"
+        );
+    }
     let rooftops = tx.rooftops().await?;
     let cause = Cause { what: "addresses or build changed", actor: "platform" };
     let changed = card::card_changed(&mut tx, &row, &rooftops, addresses, cause).await?;

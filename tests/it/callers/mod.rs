@@ -1,5 +1,6 @@
 //! Who may ask a dealer: keys, tokens of an issuer, limits for each caller, and what is told to whom is not let in.
 
+mod command;
 mod keys;
 mod limits;
 mod tokens;
