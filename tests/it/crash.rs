@@ -128,8 +128,10 @@ impl Site {
             sqlx::query(
                 "select t.slug, t.name, i.version as lot_version, c.body, c.params_id::text as id, c.revision,
                         (select r.body || r.params_id::text || r.revision from card_revisions r
-                         where r.tenant_id = t.tenant_id order by r.revision desc limit 1) as newest,
-                        (select count(*) from card_revisions r where r.tenant_id = t.tenant_id) as lines,
+                         where r.tenant_id = t.tenant_id and r.contract = c.contract
+                         order by r.revision desc limit 1) as newest,
+                        (select count(*) from card_revisions r
+                         where r.tenant_id = t.tenant_id and r.contract = c.contract) as lines,
                         (select array_agg(distinct v.make || ' ' || (v.listing::json->>'make') || ' ' ||
                                           (v.price_usd / 1000)) from vehicles v where v.tenant_id = t.tenant_id) as makes,
                         (select count(*) from vehicles v where v.tenant_id = t.tenant_id) as units,
@@ -138,7 +140,7 @@ impl Site {
                          where v.tenant_id = t.tenant_id) as both,
                         (select r.profile->'address'->>'city' from rooftops r where r.tenant_id = t.tenant_id) as city
                  from tenants t join tenant_inventory i using (tenant_id) left join cards c using (tenant_id)
-                 order by t.slug",
+                 order by t.slug, c.contract",
             )
             .fetch_all(&mut admin)
             .await
@@ -152,7 +154,7 @@ impl Site {
             let (dealer, version) = name.split_once(", version ").expect("a version");
             let dealer: usize = dealer.trim_start_matches("Dealer ").parse().expect("a number");
             let version: usize = version.parse().expect("a number");
-            // The card.
+            // The card of each contract; the default one comes last and is kept.
             let (body, id): (String, String) = (row.get("body"), row.get("id"));
             let card: Value = serde_json::from_str(&body).expect("a card");
             let revision: i32 = row.get("revision");

@@ -62,14 +62,9 @@ fn each_payload(
     bases.iter().chain(&reference.examples).try_for_each(&mut *visit)?;
     let mut dice = Dice(20_261_130);
     for (i, base) in bases.iter().enumerate() {
-        // A large payload holds others that are tried by themselves.
-        let every = match base.to_string().len() {
-            ..400 => 1,
-            400..1500 if i == 0 => 1,
-            1500.. if i == 0 => 3,
-            _ => 8,
-        };
-        let single = words.some_changes(base, every);
+        // Of a large payload that holds others, which are tried by themselves, a part is enough once it was whole.
+        let thorough = i == 0 || base.to_string().len() < 400;
+        let single = words.some_changes(base, if thorough { 1 } else { 8 });
         for change in &single {
             if let Some(changed) = change.apply(base) {
                 visit(&changed)?;
