@@ -72,6 +72,27 @@ async fn open_times_are_confirmed_and_others_get_the_nearest_open_ones() {
 }
 
 #[tokio::test]
+async fn any_time_that_the_schema_accepts_is_answered() {
+    let platform = platform(json!({"appointment_horizon_days": 3650, "appointment_notice_minutes": 1})).await;
+    for (n, at) in [
+        "0000-01-01T00:00:00+23:59",
+        "9999-12-31T23:59:59.999999999-23:59",
+        "2016-12-31T23:59:60Z",
+        "2026-12-31t15:59:60-08:00",
+        "2028-02-29T12:00:00.123456789012345z",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let answer =
+            ask(&platform, &format!("s{n}"), json!({"appointment_type": "sales", "appointment_at": at}))
+                .await;
+        let status = &answer["appointment"]["status"];
+        assert_eq!(status, if n == 4 { "confirmed" } else { "proposed" }, "{at}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_proposal_is_taken_by_sending_the_lead_again_and_a_booking_is_moved() {
     let platform = platform(json!({})).await;
     ask(&platform, "other", visit("sales", ahead(3, 11, 0))).await;

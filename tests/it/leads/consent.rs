@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use super::{contracts, count, is_refused, lead, platform, problems, written};
 
+/// A lead, the code that it gets, and places and keywords of its problems.
+type Refusal = (Value, &'static str, &'static [(&'static str, &'static str)]);
+
 fn at(pointer: &str, value: Value) -> Value {
     let mut lead = lead("noor");
     let (parent, key) = pointer.rsplit_once('/').unwrap();
@@ -29,7 +32,7 @@ async fn no_lead_without_a_consent_that_holds_in_any_contract() {
     many["vehicle_of_interest"] = json!({"condition": "good"});
     let mut early = at("/consent/granted_at", json!(late));
     early["customer"]["first_name"] = json!(7);
-    let table: Vec<(Value, &str, &[(&str, &str)])> = vec![
+    let table: Vec<Refusal> = vec![
         (without("/consent"), "CONTACT_CONSENT_REQUIRED", &[("/consent", "required")]),
         (
             many,

@@ -3,6 +3,7 @@
 //! What a lead stands for is decided in one transaction that holds the turns of its key, its shopper with this
 //! vehicle, and the agenda that it wants to be in. Nobody else can decide about the same meanwhile, on any node.
 
+mod answer;
 mod appointment;
 mod consent;
 mod fingerprint;
@@ -12,17 +13,16 @@ mod rooftop;
 mod visit;
 mod wording;
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use chrono_tz::Tz;
-use contract::payload::{LeadSubmitRequest, PreferredContact};
+use chrono::{DateTime, TimeDelta, Utc};
+use contract::payload::LeadSubmitRequest;
 use contract::{Fault, FaultCode, SkillId, Violation, canonical, refusal};
-use serde_json::{Value, json};
-use store::{Agenda, AgendaWanted, AppointmentWrite, KeyWrite, KnownKey, LeadWrite, TenantTx, TurnWanted};
+use serde_json::Value;
+use store::{Agenda, AgendaWanted, KeyWrite, KnownKey, LeadWrite, TenantTx, TurnWanted};
 use uuid::Uuid;
 
 use crate::policy::Policy;
 use crate::{Call, Dealer};
-use visit::{Settled, Visit};
+use visit::{SettledVisit, Visit};
 
 pub(crate) use lanes::Lanes;
 pub(crate) use rooftop::Rooftop;
@@ -144,7 +144,8 @@ impl<'a> Lead<'a> {
             Some(visit) => Some(self.settled(&mut tx, visit, turn.earlier).await?),
             None => None,
         };
-        let answer = self.answer(lead_id, turn.earlier.is_none(), settled.as_ref());
+        let answer =
+            answer::payload(tenant, self.request, lead_id, turn.earlier.is_none(), settled.as_ref())?;
 
         let caller = self.call.caller.name(Some(&self.request.source_agent.name));
         let of_unit =
@@ -200,104 +201,6 @@ impl<'a> Lead<'a> {
         let settled = visit.settle(&agenda, policy, self.now)?;
         Ok(SettledVisit { id: visit::id_of(&agenda), visit, settled, agenda })
     }
-
-    /// The payload `{"type", "data", "message"}`.
-    fn answer(&self, lead_id: Uuid, is_new: bool, visit: Option<&SettledVisit<'_>>) -> String {
-        let tenant = &self.call.tenant;
-        let mut data = json!({
-            "lead_id": format!("lead_{}", lead_id.simple()),
-            "status": if is_new { "received" } else { "duplicate" },
-        });
-        let mut name = tenant.name.as_str();
-        if let Some(visit) = visit {
-            data["appointment"] = visit.wire();
-            if let Some(rooftop) = visit.visit.rooftop {
-                name = &rooftop.name;
-            }
-            data["dealer"] = json!({ "name": name });
-            if let Some(phone) = visit.visit.rooftop.and_then(|rooftop| rooftop.phone(visit.visit.department))
-            {
-                data["dealer"]["phone"] = phone.into();
-            }
-        }
-        let customer = &self.request.customer;
-        let way = consent::way(
-            customer.preferred_contact.and_then(PreferredContact::channel),
-            &self.request.consent.allowed_channels,
-            customer.email.is_some(),
-            customer.phone.is_some(),
-            &tenant.policy,
-        );
-        let wording = visit.map(|visit| (visit.visit.kind, visit.wording()));
-        json!({
-            "type": SkillId::LeadSubmit.spec().response_type,
-            "data": data,
-            "message": wording::note(name, is_new, wording, way, tenant.sandbox),
-        })
-        .to_string()
-    }
-}
-
-/// A visit and what became of it.
-struct SettledVisit<'a> {
-    visit: Visit<'a>,
-    settled: Settled,
-    /// Its id, which it keeps when it is moved.
-    id: Uuid,
-    agenda: Agenda,
-}
-
-impl SettledVisit<'_> {
-    /// When the same visit is booked already.
-    fn booked(&self) -> Option<DateTime<Utc>> {
-        self.agenda.own.as_ref().and_then(|own| own.booked).map(|(start, _)| start)
-    }
-
-    fn wording(&self) -> wording::Visit {
-        self.settled.wording(self.booked(), self.visit.rooftop.and_then(|rooftop| rooftop.zone))
-    }
-
-    /// As it is answered.
-    fn wire(&self) -> Value {
-        let mut wire = json!({
-            "appointment_id": format!("appt_{}", self.id.simple()),
-            "status": self.settled.as_str(),
-        });
-        match &self.settled {
-            Settled::Confirmed(span, zone) => wire["confirmed_at"] = written(span.start, *zone).into(),
-            Settled::Proposed(times, zone) => {
-                wire["proposed_times"] = times.iter().map(|time| written(*time, *zone)).collect();
-            }
-            Settled::Requested | Settled::Rejected => {}
-        }
-        wire
-    }
-
-    /// Stores it. What is booked stays booked until another time of the same visit is.
-    async fn book(&self, tx: &mut TenantTx, lead_id: Uuid, now: DateTime<Utc>) -> Result<(), store::Error> {
-        let (span, proposed) = match &self.settled {
-            Settled::Confirmed(span, _) => (Some((span.start, span.end)), &[][..]),
-            _ if self.booked().is_some() => return Ok(()),
-            Settled::Proposed(times, _) => (self.visit.asked(), times.as_slice()),
-            Settled::Requested | Settled::Rejected => (self.visit.asked(), &[][..]),
-        };
-        tx.book(&AppointmentWrite {
-            appointment_id: self.id,
-            lead_id,
-            rooftop: self.visit.rooftop.map_or("", |rooftop| &rooftop.name),
-            department: self.visit.department.as_str(),
-            kind: self.visit.kind.as_str(),
-            status: self.settled.as_str(),
-            span,
-            proposed,
-            asked_at: now,
-        })
-        .await
-    }
-}
-
-fn written(at: DateTime<Utc>, zone: Tz) -> String {
-    at.with_timezone(&zone).to_rfc3339_opts(SecondsFormat::AutoSi, false)
 }
 
 fn hours(window: u32) -> TimeDelta {

@@ -6,7 +6,7 @@ use contract::payload::{AppointmentRequest, AppointmentType, LeadSubmitRequest, 
 use contract::{Fault, FaultCode, Violation};
 use inventory::Found;
 use serde::Deserialize;
-use store::Agenda;
+use store::{Agenda, AppointmentWrite, TenantTx};
 use uuid::Uuid;
 
 use super::appointment::{Outcome, Rules};
@@ -167,6 +167,53 @@ impl Settled {
             Settled::Confirmed(span, zone) => wording::Visit::Confirmed(span.start, *zone),
             Settled::Proposed(times, _) => wording::Visit::Proposed(times.len(), stands),
         }
+    }
+}
+
+/// A visit and what became of it.
+pub(crate) struct SettledVisit<'a> {
+    pub(crate) visit: Visit<'a>,
+    pub(crate) settled: Settled,
+    /// Its id, which it keeps when it is moved.
+    pub(crate) id: Uuid,
+    pub(crate) agenda: Agenda,
+}
+
+impl SettledVisit<'_> {
+    /// When the same visit is booked already.
+    fn booked(&self) -> Option<DateTime<Utc>> {
+        self.agenda.own.as_ref().and_then(|own| own.booked).map(|(start, _)| start)
+    }
+
+    pub(crate) fn wording(&self) -> wording::Visit {
+        self.settled.wording(self.booked(), self.visit.rooftop.and_then(|rooftop| rooftop.zone))
+    }
+
+    /// Stores it. What is booked stays booked until another time of the same visit is.
+    pub(crate) async fn book(
+        &self,
+        tx: &mut TenantTx,
+        lead_id: Uuid,
+        now: DateTime<Utc>,
+    ) -> Result<(), store::Error> {
+        let (span, proposed) = match &self.settled {
+            Settled::Confirmed(span, _) => (Some((span.start, span.end)), &[][..]),
+            _ if self.booked().is_some() => return Ok(()),
+            Settled::Proposed(times, _) => (self.visit.asked(), times.as_slice()),
+            Settled::Requested | Settled::Rejected => (self.visit.asked(), &[][..]),
+        };
+        tx.book(&AppointmentWrite {
+            appointment_id: self.id,
+            lead_id,
+            rooftop: self.visit.rooftop.map_or("", |rooftop| &rooftop.name),
+            department: self.visit.department.as_str(),
+            kind: self.visit.kind.as_str(),
+            status: self.settled.as_str(),
+            span,
+            proposed,
+            asked_at: now,
+        })
+        .await
     }
 }
 
