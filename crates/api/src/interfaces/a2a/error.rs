@@ -204,3 +204,97 @@ fn log(fault: &Fault) {
         tracing::debug!(error.id = fault.id, code = fault.code.as_str(), "a skill call was refused");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use contract::errors::PROTOCOL_ERRORS;
+    use contract::{CONTRACTS, Contract, Violation};
+
+    use super::*;
+
+    fn encoded(refusal: impl Into<Refusal>, spec: &ContractSpec) -> Value {
+        let answer: Value = serde_json::from_slice(&refusal.into().encode("\"x\"", spec)).unwrap();
+        assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!("x")));
+        answer["error"].clone()
+    }
+
+    /// Every code of every contract, with and without fields at fault: number, words, place, schema.
+    #[test]
+    fn each_fault_has_the_form_of_its_contract() {
+        for spec in CONTRACTS {
+            let contract = Contract::load(spec.version).unwrap();
+            for (code, fields) in FaultCode::ALL.iter().flat_map(|code| [(*code, false), (*code, true)]) {
+                let mut fault = Fault::new(code, "Words for people.").with_detail("more", 1);
+                if fields {
+                    fault.violations = vec![Violation::new("/a~1b", "required", "is required")];
+                }
+                let id = fault.id.clone();
+                let error = encoded(fault, spec);
+                let (said, number) = match spec.number(code) {
+                    Some(number) => (code.as_str(), number),
+                    None => ("INTERNAL_ERROR", -32603),
+                };
+                assert_eq!(error["code"], number, "{} {code:?}", spec.version);
+                let leads = error["message"] == format!("{said}: Words for people.");
+                assert_eq!(leads, (-32099..=-32000).contains(&number), "{error}");
+                assert!(error["message"].as_str().unwrap().ends_with("Words for people."), "{error}");
+                let (aap, before) = match spec.error_form {
+                    ErrorForm::Bare => (&error["data"], &[][..]),
+                    ErrorForm::Tagged | ErrorForm::Struct => {
+                        let (last, before) = error["data"].as_array().unwrap().split_last().unwrap();
+                        let wrapped = spec.error_form == ErrorForm::Struct;
+                        assert_eq!(last["@type"], if wrapped { STRUCT } else { AAP_ERROR });
+                        (if wrapped { &last["value"] } else { last }, before)
+                    }
+                };
+                contract.check("error.schema.json", aap).unwrap();
+                assert_eq!((&aap["code"], &aap["error_id"]), (&json!(said), &json!(id)));
+                assert_eq!(aap["details"]["errors"].is_array(), fields);
+                if spec.error_form == ErrorForm::Bare {
+                    continue;
+                }
+                assert_eq!(before.len(), if fields { 2 } else { 1 }, "{error}");
+                let info = json!({"@type": ERROR_INFO, "reason": said, "domain": AAP_DOMAIN, "metadata": {
+                    "code": said, "error_id": id, "retryable": aap["retryable"].to_string(),
+                    "created_at": aap["created_at"]}});
+                assert_eq!(before[0], info);
+                if fields {
+                    let violations = json!([{"field": "/a~1b", "description": "required: is required"}]);
+                    assert_eq!(before[1], json!({"@type": BAD_REQUEST, "fieldViolations": violations}));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_protocol_error_has_the_form_of_its_row_in_every_contract() {
+        for (spec, row) in
+            CONTRACTS.iter().flat_map(|spec| PROTOCOL_ERRORS.iter().map(move |row| (spec, *row)))
+        {
+            let mut error = ProtocolError::new(row, "Words for people.");
+            for key in row.metadata {
+                error = error.with(key, "x");
+            }
+            if row.fields {
+                error.fields = vec![("message.role".to_owned(), "must be ROLE_USER")];
+            }
+            let error = encoded(error, spec);
+            assert_eq!(
+                (&error["code"], &error["message"]),
+                (&json!(row.number), &json!("Words for people."))
+            );
+            let mut info = json!({"@type": ERROR_INFO, "reason": row.reason, "domain": A2A_DOMAIN});
+            if !row.metadata.is_empty() {
+                info["metadata"] = row.metadata.iter().map(|key| ((*key).to_owned(), json!("x"))).collect();
+            }
+            let fields = json!([{"field": "message.role", "description": "must be ROLE_USER"}]);
+            match (row.reason, row.fields) {
+                (Some(_), _) => assert_eq!(error["data"], json!([info])),
+                (None, true) => {
+                    assert_eq!(error["data"], json!([{"@type": BAD_REQUEST, "fieldViolations": fields}]))
+                }
+                (None, false) => assert!(error.get("data").is_none()),
+            }
+        }
+    }
+}
