@@ -22,6 +22,7 @@ from pathlib import Path
 ORIGIN = os.environ["FORECOURT_PUBLIC_ORIGIN"]
 PRINTED_ORIGIN = re.compile(r"http://(?:127\.0\.0\.1|localhost)(?::\d+)?(?=[/\s'\"`)]|$)")
 JS = Path(__file__).parent / "js"
+PYTHON = Path(__file__).parent / "python"  # what a text tells its readers to save lies there, and in JS
 
 # Stands in for curl and writes down what it answered, wherever the answer goes afterwards.
 SHIM = """#!/usr/bin/env bash
@@ -64,7 +65,7 @@ def run(kind: str, code: str, scratch: Path) -> list[str]:
     else:
         command, cwd = ["node", "--input-type=module", "-e", code], JS  # where the SDK is installed
     path = f"{scratch / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "PRINTED_CALLS": str(calls)}
+    env = {**os.environ, "PATH": path, "PRINTED_CALLS": str(calls), "PYTHONPATH": str(PYTHON)}
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False)
     problems = []
     if done.returncode != 0:

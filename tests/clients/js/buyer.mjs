@@ -3,7 +3,14 @@
 import { randomUUID } from 'node:crypto';
 
 import { Role } from '@a2a-js/sdk';
-import { ClientFactory, DefaultAgentCardResolver } from '@a2a-js/sdk/client';
+import {
+  ClientFactory,
+  ClientFactoryOptions,
+  DefaultAgentCardResolver,
+  JsonRpcTransportFactory,
+  ServiceParameters,
+  withA2AExtensions,
+} from '@a2a-js/sdk/client';
 
 /** The contract this buyer speaks, as the extension URI that a dealer's card must name. */
 export const CONTRACT = 'https://autoagentprotocol.org/extensions/aap/v3.0';
@@ -14,34 +21,45 @@ const MEDIA = {
   'inventory.facets': 'inventory-facets',
   'inventory.search': 'inventory-search',
   'inventory.vehicle': 'vehicle-detail',
+  'lead.submit': 'lead-submit',
 };
 
 export const requestType = (skill) => `application/vnd.autoagent.${MEDIA[skill] ?? skill}-request+json`;
 export const responseType = (skill) => `application/vnd.autoagent.${MEDIA[skill] ?? skill}-response+json`;
 
 export class Buyer {
-  #client;
-
   constructor(card, client) {
     this.card = card;
-    this.#client = client;
+    this.client = client;
+    /** The contract of the card: what its endpoint wants in `A2A-Extensions`, be it a must or not. */
+    this.contract = card.capabilities.extensions.find((entry) => entry.uri.includes('/extensions/aap/')).uri;
   }
 
-  /** Resolves the dealer's card from its base address (which ends in a slash) and connects to what it names. */
-  static async at(base) {
-    const card = await new DefaultAgentCardResolver().resolve(base);
-    return new Buyer(card, await new ClientFactory().createFromAgentCard(card));
+  /**
+   * Resolves the card from a base address (a dealer's, or that of one of its contract versions; both end in a slash)
+   * and connects to what the card names. `fetchImpl` is what makes the requests, for those who want to see more.
+   */
+  static async at(base, fetchImpl = fetch) {
+    const card = await new DefaultAgentCardResolver({ fetchImpl }).resolve(base);
+    const transports = [new JsonRpcTransportFactory({ fetchImpl })];
+    const factory = new ClientFactory(ClientFactoryOptions.createFrom(ClientFactoryOptions.default, { transports }));
+    return new Buyer(card, await factory.createFromAgentCard(card));
+  }
+
+  /** What goes to the SDK with each call. It sends `A2A-Version` by itself. */
+  get options() {
+    return { serviceParameters: ServiceParameters.create(withA2AExtensions(this.contract)) };
   }
 
   /**
    * Calls one skill and returns the whole A2A message that answers. `message` and `configuration` replace
-   * members of what is sent, `options` goes to the SDK.
+   * members of what is sent, `options` goes to the SDK in place of [`Buyer.options`].
    */
-  async send(skill, request = {}, { message = {}, configuration = {}, options } = {}) {
+  async send(skill, request = {}, { message = {}, configuration = {}, tenant = '', options } = {}) {
     const data = { type: `${skill}.request`, ...request };
-    return this.#client.sendMessage(
+    return this.client.sendMessage(
       {
-        tenant: '',
+        tenant,
         message: {
           messageId: randomUUID(),
           contextId: '',
@@ -68,7 +86,7 @@ export class Buyer {
         },
         metadata: undefined,
       },
-      options,
+      options ?? this.options,
     );
   }
 

@@ -6,9 +6,11 @@ import uuid
 from typing import Any
 
 import httpx
-from a2a.client import A2ACardResolver, Client, ClientCallContext, create_client
+from a2a.client import A2ACardResolver, Client, ClientCallContext, ClientConfig, create_client
 from a2a.helpers.proto_helpers import get_data_parts, new_data_part
 from a2a.types.a2a_pb2 import AgentCard, Message, Role, SendMessageRequest
+
+from aap_error import keep
 
 #: The contract this buyer speaks, as the extension URI that a dealer's card must name.
 CONTRACT = "https://autoagentprotocol.org/extensions/aap/v3.0"
@@ -26,16 +28,21 @@ def media_type(skill: str, direction: str) -> str:
 class Buyer:
     """One dealer, as the SDK shows it."""
 
-    def __init__(self, card: AgentCard, client: Client) -> None:
+    def __init__(self, card: AgentCard, client: Client, http: httpx.AsyncClient) -> None:
         self.card = card
-        self._client = client
+        self.client = client
+        self._http = http
+        #: The contract of the card: what its endpoint wants in `A2A-Extensions`, be it a must or not.
+        self.contract = next(e.uri for e in card.capabilities.extensions if "/extensions/aap/" in e.uri)
 
     @classmethod
-    async def at(cls, base: str) -> Buyer:
-        """Resolves the dealer's card from its base address and connects to what the card names."""
-        async with httpx.AsyncClient() as http:
-            card = await A2ACardResolver(http, base).get_agent_card()
-        return cls(card, await create_client(card))
+    async def at(cls, base: str, key: str | None = None) -> Buyer:
+        """Resolves the card from a base address (a dealer's, or that of one of its contract versions) and connects
+        to what the card names; with a key, if the dealer gave one."""
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        http = httpx.AsyncClient(event_hooks={"response": [keep]}, headers=headers)
+        card = await A2ACardResolver(http, base).get_agent_card()
+        return cls(card, await create_client(card, ClientConfig(httpx_client=http)), http)
 
     async def send(
         self,
@@ -44,11 +51,13 @@ class Buyer:
         *,
         headers: dict[str, str] | None = None,
         accept: str | None = None,
+        tenant: str = "",
         **message: Any,
     ) -> Message:
         """Calls one skill and returns the whole A2A message that answers; `message` adds members to the one sent."""
         data = {"type": f"{skill}.request", **(request or {})}
         sent = SendMessageRequest(
+            tenant=tenant,
             message=Message(
                 message_id=str(uuid.uuid4()),
                 role=Role.ROLE_USER,
@@ -57,8 +66,9 @@ class Buyer:
             )
         )
         sent.configuration.accepted_output_modes.append(accept or media_type(skill, "response"))
-        context = ClientCallContext(service_parameters=headers) if headers else None
-        events = [event async for event in self._client.send_message(sent, context=context)]
+        # The SDK sends A2A-Version by itself. `headers` replace what is sent.
+        context = ClientCallContext(service_parameters={"A2A-Extensions": self.contract, **(headers or {})})
+        events = [event async for event in self.client.send_message(sent, context=context)]
         if len(events) != 1 or not events[0].HasField("message"):
             raise AssertionError(f"expected one message, got {events}")
         return events[0].message
@@ -69,4 +79,5 @@ class Buyer:
         return get_data_parts(answer.parts)[0]["data"]
 
     async def close(self) -> None:
-        await self._client.close()
+        await self.client.close()
+        await self._http.aclose()  # the SDK leaves alone what it did not make

@@ -26,7 +26,7 @@ BASES = os.environ.get("FORECOURT_TEST_BASES", "").split()
 # unittest runs its loops in debug mode, where the SDK's first import counts as a slow step.
 logging.getLogger("asyncio").setLevel(logging.ERROR)
 
-SKILLS = ("dealer.information", "inventory.facets", "inventory.search", "inventory.vehicle")
+SKILLS = ("dealer.information", "inventory.facets", "inventory.search", "inventory.vehicle", "lead.submit")
 
 
 class AtADealer(unittest.IsolatedAsyncioTestCase):
