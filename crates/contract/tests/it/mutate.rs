@@ -427,6 +427,14 @@ impl Vocabulary {
                 }
                 Value::Array(items) => {
                     let end = format!("{at}/{}", items.len());
+                    // As many entries as some limit for the member allows, and one more.
+                    for n in
+                        self.limits.get(name).into_iter().flatten().filter_map(|n| usize::try_from(*n).ok())
+                    {
+                        let many =
+                            (0..n.min(300)).map_while(|i| items.first().map(|entry| another(entry, i)));
+                        all.push(Change { at: at.to_owned(), to: Some(many.collect()) });
+                    }
                     let more = items.first().into_iter().chain(entries.iter().skip(turn % nth).step_by(nth));
                     all.extend(more.map(|entry| Change { at: end.clone(), to: Some(entry.clone()) }));
                 }
@@ -445,6 +453,19 @@ impl Vocabulary {
         });
         all
     }
+}
+
+/// An entry that differs from its neighbours, where that is possible without knowing what it means.
+fn another(entry: &Value, i: usize) -> Value {
+    let mut entry = entry.clone();
+    match &mut entry {
+        Value::String(text) if text.starts_with("https://") => text.push_str(&i.to_string()),
+        Value::Object(members) if members.contains_key("name") => {
+            drop(members.insert("name".into(), json!(format!("n {i}"))))
+        }
+        _ => {}
+    }
+    entry
 }
 
 /// Values of every type.

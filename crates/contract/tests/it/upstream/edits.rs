@@ -110,6 +110,33 @@ fn ten_changes_to_one_field_each_are_all_noticed() {
     }
 }
 
+#[test]
+fn a_keyword_that_is_put_in_is_noticed_as_well() {
+    let version = ContractVersion::V3_0;
+    let Some(reference) = Reference::of(version) else { return };
+    let compiled = reference.compile();
+    for (stem, at, keyword, value) in [
+        ("vehicle", "/properties/photos", "maxItems", json!(40)),
+        ("vehicle", "/properties/fees", "maxItems", json!(7)),
+        ("vehicle", "/properties/description", "maxLength", json!(5000)),
+        ("vehicle", "/properties/mileage", "maximum", json!(999_999)),
+        ("customer", "/properties/first_name", "minLength", json!(1)),
+        ("customer", "/properties", "nickname", json!({"type": "string"})),
+        ("facets", "/$defs/range/properties/min", "multipleOf", json!(1)),
+        ("agent-card", "/properties/version", "pattern", json!(r"^\d")),
+        ("dealer-information", "/$defs/rooftop/properties/timezone", "format", json!("uri")),
+        ("inventory-search-response", "/properties/data/properties/vehicles", "minItems", json!(1)),
+    ] {
+        let file = format!("{stem}.schema.json");
+        let mut edited = ours(version);
+        let place = edited.get_mut(&file).unwrap().pointer_mut(at).unwrap().as_object_mut().unwrap();
+        assert!(place.insert(keyword.to_owned(), value).is_none(), "{file}{at} has {keyword}");
+        let theirs = &compiled.iter().find(|(f, _)| *f == file).unwrap().1;
+        let payload = noticed(version, &reference, theirs, &edited, &file);
+        assert!(payload.is_some(), "{file}{at}: a new {keyword} was not noticed");
+    }
+}
+
 fn set(document: &mut Value, at: &str, to: Option<Value>) {
     let (parent, key) = at.rsplit_once('/').unwrap();
     let members = document.pointer_mut(parent).unwrap();
