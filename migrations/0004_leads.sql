@@ -97,11 +97,11 @@ $$;
 -- Waits for its turn, then looks: what was answered to the key, and the earliest equivalent lead since a moment.
 -- A function, because a statement that waited reads what was there before it waited; here each has its own look, in
 -- one round trip. Turns are numbers in ascending order, so that nobody waits in a circle; they end with the
--- transaction.
+-- transaction. A process that hangs with a turn must not hang the others.
 create function lead_turn(of_tenant uuid, turns bigint[], of_contract text, of_key bytea,
                           email bytea, phone bytea, vehicle bytea, at timestamptz, since timestamptz)
     returns table (known_hash bytea, known_answer text, earlier_lead uuid)
-    language plpgsql set search_path = forecourt, pg_temp
+    language plpgsql set search_path = forecourt, pg_temp set lock_timeout = '5s'
 as $$
 declare
     turn bigint;

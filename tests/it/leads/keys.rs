@@ -163,3 +163,18 @@ async fn twenty_copies_at_once_are_one_lead_whatever_its_contract() {
     }
     assert_eq!((count(&platform, "leads").await, count(&platform, "appointments").await), (2, 2));
 }
+
+#[tokio::test]
+async fn a_lead_that_cannot_be_stored_now_may_be_sent_again() {
+    let platform = platform(json!({})).await;
+    let mut other = behind(&platform).await;
+    sqlx::raw_sql("begin; lock table lead_keys").execute(&mut other).await.unwrap();
+    let asking = platform.ask("harbor", keyed("noor", "k"));
+    let error = asking.error().await;
+    let aap = testkit::aap_error(&error).unwrap();
+    assert_eq!((&aap["code"], &aap["retryable"]), (&json!("INTERNAL_ERROR"), &json!(true)));
+    sqlx::raw_sql("rollback").execute(&mut other).await.unwrap();
+    // Nothing is left of the first try: neither a lead nor a turn that it still has.
+    assert_eq!(asking.result().await["status"], "received");
+    assert_eq!(count(&platform, "leads").await, 1);
+}

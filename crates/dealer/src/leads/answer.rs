@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use chrono_tz::Tz;
-use contract::payload::{LeadSubmitRequest, PreferredContact};
+use contract::payload::LeadSubmitRequest;
 use contract::{Fault, SkillId};
 use serde::Serialize;
 use uuid::Uuid;
@@ -53,14 +53,6 @@ pub(super) fn payload(
     is_new: bool,
     visit: Option<&SettledVisit<'_>>,
 ) -> Result<String, Fault> {
-    let customer = &request.customer;
-    let way = consent::way(
-        customer.preferred_contact.and_then(PreferredContact::channel),
-        &request.consent.allowed_channels,
-        customer.email.is_some(),
-        customer.phone.is_some(),
-        &tenant.policy,
-    );
     let rooftop = visit.and_then(|visit| visit.visit.rooftop);
     let name = rooftop.map_or(tenant.name.as_str(), |rooftop| &rooftop.name);
     let phone = visit.and_then(|visit| rooftop?.phone(visit.visit.department));
@@ -76,7 +68,7 @@ pub(super) fn payload(
             name,
             is_new,
             visit.map(|visit| (visit.visit.kind, visit.wording())),
-            way,
+            consent::way(request, &tenant.policy),
             tenant.sandbox,
         ),
     };

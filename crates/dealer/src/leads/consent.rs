@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use contract::Violation;
-use contract::payload::{ContactChannel, instant};
+use contract::payload::{ContactChannel, LeadSubmitRequest, PreferredContact, instant};
 use contract::refusal::CONSENT;
 use serde_json::Value;
 
@@ -82,24 +82,21 @@ fn channels(payload: &Value, policy: &Policy, found: &mut Vec<Violation>) {
     }
 }
 
-/// How the dealer will get in touch: by what the shopper prefers, else by the first way that is open.
-pub(crate) fn way(
-    preferred: Option<ContactChannel>,
-    allowed: &[ContactChannel],
-    has_email: bool,
-    has_phone: bool,
-    policy: &Policy,
-) -> Option<ContactChannel> {
-    preferred.or_else(|| {
-        policy.follow_up_channels.iter().find_map(|channel| {
-            let (way, reachable) = match channel {
-                Channel::Email => (ContactChannel::Email, has_email),
-                Channel::Phone => (ContactChannel::Phone, has_phone),
-                Channel::Sms => (ContactChannel::Sms, has_phone),
-            };
-            (reachable && allowed.contains(&way)).then_some(way)
-        })
-    })
+/// How the dealer will get in touch: as the shopper prefers if the dealer works that way and has what it takes, else
+/// by the first way that is open. `None` where people have to see.
+pub(crate) fn way(request: &LeadSubmitRequest, policy: &Policy) -> Option<ContactChannel> {
+    let customer = &request.customer;
+    let mut open = policy.follow_up_channels.iter().filter_map(|channel| {
+        let (way, contact) = match channel {
+            Channel::Email => (ContactChannel::Email, &customer.email),
+            Channel::Phone => (ContactChannel::Phone, &customer.phone),
+            Channel::Sms => (ContactChannel::Sms, &customer.phone),
+        };
+        (contact.is_some() && request.consent.allowed_channels.contains(&way)).then_some(way)
+    });
+    let first = open.next();
+    let preferred = customer.preferred_contact.and_then(PreferredContact::channel);
+    preferred.filter(|preferred| first == Some(*preferred) || open.any(|way| way == *preferred)).or(first)
 }
 
 #[cfg(test)]
@@ -206,10 +203,25 @@ mod tests {
     #[test]
     fn contact_is_made_as_preferred_else_as_the_dealer_works() {
         use ContactChannel::{Email, Phone, Sms};
+        let way = |preferred: Option<&str>, allowed: &[&str], contacts: &[&str], policy: &Policy| {
+            let mut payload = lead();
+            payload["source_agent"] = json!({"name": "pelican"});
+            payload["consent"]["allowed_channels"] = json!(allowed);
+            let customer = payload["customer"].as_object_mut().unwrap();
+            customer.remove("email");
+            customer.extend(contacts.iter().map(|key| ((*key).to_owned(), json!("+13105550199"))));
+            customer.extend(preferred.map(|word| ("preferred_contact".to_owned(), json!(word))));
+            super::way(&serde_json::from_value(payload).unwrap(), policy)
+        };
         let policy = Policy::default();
-        assert_eq!(way(Some(Sms), &[Sms, Email], true, true, &policy), Some(Sms));
-        assert_eq!(way(None, &[Email, Phone], true, true, &policy), Some(Phone));
-        assert_eq!(way(None, &[Email, Phone], true, false, &policy), Some(Email));
-        assert_eq!(way(None, &[Phone], true, false, &policy), None);
+        let both = ["email", "phone"];
+        assert_eq!(way(Some("sms"), &["sms", "email"], &both, &policy), Some(Sms));
+        assert_eq!(way(None, &both, &both, &policy), Some(Phone));
+        assert_eq!(way(Some("any"), &both, &["email"], &policy), Some(Email));
+        // Without a number there is no text, and a dealer that writes none does not promise one.
+        assert_eq!(way(Some("sms"), &["sms", "email"], &["email"], &policy), Some(Email));
+        let few = Policy { follow_up_channels: vec![Channel::Email], ..Policy::default() };
+        assert_eq!(way(Some("sms"), &["sms", "email"], &both, &few), Some(Email));
+        assert_eq!(way(Some("sms"), &["sms"], &both, &few), None);
     }
 }

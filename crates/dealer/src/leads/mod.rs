@@ -13,6 +13,8 @@ mod rooftop;
 mod visit;
 mod wording;
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use contract::payload::LeadSubmitRequest;
 use contract::{Fault, FaultCode, SkillId, Violation, canonical, refusal};
@@ -27,6 +29,8 @@ use visit::{SettledVisit, Visit};
 pub(crate) use lanes::Lanes;
 pub(crate) use rooftop::Rooftop;
 
+/// How long a lead may wait for its turn and the database, which is a matter of milliseconds.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// No window is longer, whatever a policy says.
 const LONGEST_WINDOW: u32 = 10 * 365 * 24;
 /// Most characters that are kept of who sent a lead; all of it stands in the request.
@@ -59,7 +63,13 @@ pub(crate) async fn submit(
 ) -> Result<(), Fault> {
     let lead = Lead { call, request, hash: canonical::hash(payload), now: Utc::now() };
     let answer = match lead.judged(dealer, payload).await {
-        Ok((visit, stands_at)) => lead.taken(dealer, payload, visit, stands_at.as_deref()).await?,
+        Ok((visit, stands_at)) => {
+            let taken = lead.taken(dealer, payload, visit, stands_at.as_deref());
+            // Whether it was stored is not known then; the same again finds out.
+            tokio::time::timeout(PATIENCE, taken)
+                .await
+                .map_err(|_| Fault::internal("the database did not store a lead in time"))??
+        }
         // What was answered once is answered again, also when it would be refused today.
         Err(fault) => lead.answered_before(dealer).await?.ok_or(fault)?,
     };
