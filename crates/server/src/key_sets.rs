@@ -22,21 +22,21 @@ const MAX_SET: usize = 256 * 1024;
 /// Fetches what is due until nobody uses the core any more.
 pub(crate) fn follow(dealer: &Dealer) {
     let inside = dealer.addresses().origin.is_loopback();
-    match client(inside) {
-        Ok(client) => drop(tokio::spawn(run(dealer.downgrade(), client, inside))),
-        Err(error) => {
-            tracing::error!(%error, "no keys of issuers can be fetched, so callers with tokens are not let in");
-        }
-    }
+    drop(tokio::spawn(run(dealer.downgrade(), inside)));
 }
 
-async fn run(dealer: WeakDealer, client: reqwest::Client, inside: bool) {
+async fn run(dealer: WeakDealer, inside: bool) {
+    // Made when it is needed: it reads the certificates of this machine, which may have none.
+    let mut client = None;
     loop {
         let Some(core) = dealer.upgrade() else { return };
         match core.key_sets_due().await {
             Ok(due) => {
                 for url in due {
-                    let fetched = fetch(&client, &url, inside).await;
+                    let fetched = match with_client(&mut client, inside) {
+                        Ok(client) => fetch(client, &url, inside).await,
+                        Err(error) => Err(chain(&error)),
+                    };
                     if let Err(error) = core.key_set_fetched(&url, fetched).await {
                         tracing::warn!(%error, url, "the keys of an issuer cannot be stored");
                     }
@@ -51,7 +51,14 @@ async fn run(dealer: WeakDealer, client: reqwest::Client, inside: bool) {
     }
 }
 
-fn client(inside: bool) -> Result<reqwest::Client, reqwest::Error> {
+fn with_client(made: &mut Option<reqwest::Client>, inside: bool) -> Result<&reqwest::Client, reqwest::Error> {
+    match made {
+        Some(client) => Ok(client),
+        None => Ok(made.insert(new_client(inside)?)),
+    }
+}
+
+fn new_client(inside: bool) -> Result<reqwest::Client, reqwest::Error> {
     let builder = reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())

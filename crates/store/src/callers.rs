@@ -169,8 +169,9 @@ impl PlatformTx {
         .await?)
     }
 
-    /// Takes it upon this process to fetch those of `urls` that are due, and answers them: never fetched or last
-    /// confirmed `max_age_s` seconds ago, or named in `wanted`, and not tried by anybody for `pause_s` seconds.
+    /// Takes it upon this process to fetch those of `urls` that are due, and answers them. Those never fetched or
+    /// named in `wanted` are due when nobody has tried for `pause_s` seconds; those last confirmed `max_age_s` seconds
+    /// ago, which are good meanwhile, when nobody has for ten times as long.
     #[instrument(name = "store.claim_key_sets", level = "debug", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "upsert key_sets"))]
     pub async fn claim_key_sets(
         &mut self,
@@ -183,9 +184,11 @@ impl PlatformTx {
             "insert into key_sets as k (url, tried_at)
              select u.url, clock_timestamp() from unnest($1::text[]) as u (url) order by u.url
              on conflict (url) do update set tried_at = excluded.tried_at
-                 where (k.tried_at is null or k.tried_at < clock_timestamp() - make_interval(secs => $4))
-                   and (k.fetched_at is null or k.url = any($2)
-                        or k.fetched_at < clock_timestamp() - make_interval(secs => $3))
+                 where k.tried_at is null
+                    or ((k.fetched_at is null or k.url = any($2))
+                        and k.tried_at < clock_timestamp() - make_interval(secs => $4))
+                    or (k.fetched_at < clock_timestamp() - make_interval(secs => $3)
+                        and k.tried_at < clock_timestamp() - make_interval(secs => $4 * 10))
              returning k.url",
             urls,
             wanted,
