@@ -38,7 +38,7 @@ pub(crate) async fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResp
     body.push_str(
         "<p>Each dealer here has an <a href=\"https://a2a-protocol.org/\">A2A 1.0</a> Agent Card and an endpoint that \
          speaks the <a href=\"https://autoagentprotocol.org/\">Auto Agent Protocol</a>: dealer information, \
-         inventory search, facets and vehicle detail. Give your agent a dealer's base address; it needs nothing \
+         inventory search, facets, vehicle detail and leads. Give your agent a dealer's base address; it needs nothing \
          else.</p>",
     );
     if slugs.is_empty() {

@@ -11,9 +11,13 @@ use crate::policy::RateLimit;
 
 /// From so many windows on, those that are over are thrown away.
 const MANY: usize = 1024;
-/// So many callers have a window of their own; whoever comes beyond them at one dealer shares one. Declared names
-/// cost nothing, and must not cost us memory either.
-const MOST_CALLERS: usize = 50_000;
+/// So many callers of one dealer have windows of their own; whoever comes beyond them shares one. Declared names cost
+/// nothing, and must not cost us memory, or other dealers anything.
+const MOST_OF_A_DEALER: usize = 10_000;
+/// The same for all dealers together.
+const MOST: usize = 300_000;
+/// How often it is looked for windows that are over, where there are too many: it takes a while.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// One window per limited dealer and per limited caller: it begins with the first call and lasts `per_seconds`.
 ///
@@ -21,7 +25,7 @@ const MOST_CALLERS: usize = 50_000;
 #[derive(Debug, Default)]
 pub(crate) struct Quota {
     dealers: Mutex<Windows<TenantId>>,
-    callers: Mutex<Windows<(TenantId, String)>>,
+    callers: Mutex<Callers>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -36,20 +40,28 @@ struct Windows<K> {
     open: HashMap<K, Window>,
     /// How many there may be before the next look for those that are over.
     look_at: usize,
-    /// When it was last looked for them because there were too many.
+}
+
+/// Windows of callers, and how many each dealer has of them.
+#[derive(Debug, Default)]
+struct Callers {
+    windows: Windows<(TenantId, String)>,
+    of_dealer: HashMap<TenantId, usize>,
     looked: Option<Instant>,
 }
 
 impl<K> Default for Windows<K> {
     fn default() -> Self {
-        Self { open: HashMap::new(), look_at: MANY, looked: None }
+        Self { open: HashMap::new(), look_at: MANY }
     }
 }
 
 impl Quota {
     /// Takes one call from the dealer's window, or says how long to wait.
     pub(crate) fn take(&self, tenant: TenantId, limit: RateLimit, now: Instant) -> Result<(), Duration> {
-        self.dealers.lock().unwrap_or_else(PoisonError::into_inner).take(tenant, limit, now)
+        let mut windows = self.dealers.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.make_room(&tenant, now);
+        windows.take(tenant, limit, now)
     }
 
     /// Takes one call from a caller's window at a dealer, or says how long to wait.
@@ -60,30 +72,58 @@ impl Quota {
         limit: RateLimit,
         now: Instant,
     ) -> Result<(), Duration> {
-        let mut windows = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut key = (tenant, caller);
-        if windows.open.len() >= MOST_CALLERS && !windows.open.contains_key(&key) {
-            // Not at every call: it takes a while.
-            if windows.looked.is_none_or(|at| now.duration_since(at) >= Duration::from_secs(1)) {
-                windows.looked = Some(now);
-                windows.forget_those_over(now);
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner).take((tenant, caller), limit, now)
+    }
+}
+
+impl Callers {
+    fn take(&mut self, mut key: (TenantId, String), limit: RateLimit, now: Instant) -> Result<(), Duration> {
+        if !self.windows.open.contains_key(&key) {
+            if self.windows.make_room(&key, now) {
+                self.count();
             }
-            if windows.open.len() >= MOST_CALLERS {
+            if self.is_full(key.0) && self.looked.is_none_or(|at| now.duration_since(at) >= LOOK) {
+                self.looked = Some(now);
+                self.windows.forget_those_over(now);
+                self.count();
+            }
+            if self.is_full(key.0) {
                 key.1 = String::new();
             }
+            if !self.windows.open.contains_key(&key) {
+                *self.of_dealer.entry(key.0).or_default() += 1;
+            }
         }
-        windows.take(key, limit, now)
+        self.windows.take(key, limit, now)
+    }
+
+    fn is_full(&self, dealer: TenantId) -> bool {
+        let own = self.of_dealer.get(&dealer).copied().unwrap_or_default();
+        own >= MOST_OF_A_DEALER || self.windows.open.len() >= MOST
+    }
+
+    fn count(&mut self) {
+        self.of_dealer.clear();
+        for (dealer, _) in self.windows.open.keys() {
+            *self.of_dealer.entry(*dealer).or_default() += 1;
+        }
     }
 }
 
 impl<K: Eq + Hash> Windows<K> {
-    fn take(&mut self, key: K, limit: RateLimit, now: Instant) -> Result<(), Duration> {
-        let length = Duration::from_secs(u64::from(limit.per_seconds));
-        if self.open.len() >= self.look_at && !self.open.contains_key(&key) {
+    /// Forgets windows that are over before there are very many; whether it looked for them.
+    fn make_room(&mut self, key: &K, now: Instant) -> bool {
+        let looks = self.open.len() >= self.look_at && !self.open.contains_key(key);
+        if looks {
             self.forget_those_over(now);
             // Where most are still open a look at every call would find nothing, and take long.
             self.look_at = (self.open.len() * 2).max(MANY);
         }
+        looks
+    }
+
+    fn take(&mut self, key: K, limit: RateLimit, now: Instant) -> Result<(), Duration> {
+        let length = Duration::from_secs(u64::from(limit.per_seconds));
         let window = self.open.entry(key).or_insert(Window { began: now, length, used: 0 });
         // A changed policy counts from here on; the calls already made in the window still count.
         window.length = length;
@@ -138,18 +178,25 @@ mod tests {
     }
 
     #[test]
-    fn callers_without_end_cost_no_memory_without_end() {
+    fn callers_without_end_cost_no_memory_without_end_and_other_dealers_nothing() {
         let quota = Quota::default();
-        let tenant = TenantId(Uuid::from_u128(1));
+        let (flooded, other) = (TenantId(Uuid::from_u128(1)), TenantId(Uuid::from_u128(2)));
         let now = Instant::now();
         let once = RateLimit { requests: 1, per_seconds: 3600 };
-        for i in 0..MOST_CALLERS + 10 {
-            let answer = quota.take_from_caller(tenant, format!("agent:{i}"), once, now);
-            assert_eq!(answer.is_ok(), i <= MOST_CALLERS, "{i}");
+        for i in 0..MOST_OF_A_DEALER + 10 {
+            let answer = quota.take_from_caller(flooded, format!("agent:{i}"), once, now);
+            assert_eq!(answer.is_ok(), i <= MOST_OF_A_DEALER, "{i}");
         }
-        assert_eq!(quota.callers.lock().unwrap().open.len(), MOST_CALLERS + 1);
+        let windows = || quota.callers.lock().unwrap().windows.open.len();
+        assert_eq!(windows(), MOST_OF_A_DEALER + 1);
+        for i in 0..10 {
+            assert!(quota.take_from_caller(other, format!("agent:{i}"), once, now).is_ok(), "{i}");
+        }
+        // Whoever has a window keeps it.
+        assert!(quota.take_from_caller(flooded, "agent:5".into(), once, now).is_err());
         let later = now + Duration::from_secs(3600);
-        assert!(quota.take_from_caller(tenant, "agent:new".into(), once, later).is_ok());
-        assert_eq!(quota.callers.lock().unwrap().open.len(), 1);
+        assert!(quota.take_from_caller(flooded, "agent:new".into(), once, later).is_ok());
+        assert_eq!(windows(), 1);
+        assert_eq!(quota.callers.lock().unwrap().of_dealer, HashMap::from([(flooded, 1)]));
     }
 }

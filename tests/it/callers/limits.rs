@@ -99,3 +99,32 @@ async fn each_caller_has_a_limit_of_its_own_where_the_dealer_wants_that() {
     assert_eq!(asked(with(platform, "fair", &texts[0])).await, None);
     assert!(asked(with(platform, "fair", &generous)).await.is_some());
 }
+
+#[tokio::test]
+async fn a_caller_without_a_key_is_known_by_the_agent_that_it_declares() {
+    let limit = json!({"caller_rate_limit": {"requests": 1, "per_seconds": 600}});
+    let platform = settle(policy("declared", limit)).await;
+    let lead = |shopper: &str, agent: &str| {
+        platform.ask("declared", json!({
+            "type": "lead.submit.request",
+            "customer": {"first_name": "Noor", "last_name": "Haddad", "email": format!("{shopper}@mail.example")},
+            "consent": {
+                "granted_at": (chrono::Utc::now() - Duration::from_secs(3600)).to_rfc3339(),
+                "allowed_channels": ["email"],
+                "consent_text": "The dealer may write to me.",
+                "scope": ["lead_submission"],
+            },
+            "source_agent": {"name": agent},
+        }))
+    };
+    assert_eq!(asked(lead("a", "pelican")).await, None);
+    assert!(asked(lead("b", "pelican")).await.is_some());
+    assert_eq!(asked(lead("c", "heron")).await, None);
+    // Its address is another caller, which has asked nothing yet.
+    assert_eq!(asked(platform.ask("declared", search())).await, None);
+    // A key says more than a claim.
+    let key = make_key(platform, "declared", named("egret")).await;
+    let bearer = format!("Bearer {}", key.text);
+    assert_eq!(asked(lead("d", "pelican").header("authorization", Some(&bearer))).await, None);
+    assert!(asked(lead("e", "stork").header("authorization", Some(&bearer))).await.is_some());
+}
