@@ -413,11 +413,13 @@ impl Vocabulary {
             turn += 1;
             let name = at.rsplit('/').find(|key| key.parse::<usize>().is_err()).unwrap_or_default();
             let mut to = |new: Value| all.push(Change { at: at.to_owned(), to: Some(new) });
-            for odd in odds().into_iter().skip(turn % nth).step_by(nth) {
+            let few = if nth < 8 { 1 } else { nth.min(odds().len()) };
+            for odd in odds().into_iter().skip(turn % few).step_by(few) {
                 to(odd);
             }
             match value {
                 Value::String(_) => {
+                    to(json!(""));
                     texts.iter().skip(turn % nth).step_by(nth).cloned().for_each(&mut to);
                     self.named.get(name).into_iter().flatten().for_each(|word| to(json!(word)));
                 }

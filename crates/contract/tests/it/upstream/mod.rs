@@ -62,9 +62,15 @@ fn each_payload(
     bases.iter().chain(&reference.examples).try_for_each(&mut *visit)?;
     let mut dice = Dice(20_261_130);
     for (i, base) in bases.iter().enumerate() {
-        // Of a large payload that holds others, which are tried by themselves, a part is enough once it was whole.
-        let thorough = i == 0 || base.to_string().len() < 400;
-        let single = words.some_changes(base, if thorough { 1 } else { 8 });
+        // What a large payload holds is tried by itself as well, so of it a part is enough.
+        let every = match base.to_string().len() {
+            ..400 => 1,
+            400..1500 if i == 0 => 1,
+            1500.. if i == 0 => 4,
+            ..2500 => 8,
+            _ => 32,
+        };
+        let single = words.some_changes(base, every);
         for change in &single {
             if let Some(changed) = change.apply(base) {
                 visit(&changed)?;
