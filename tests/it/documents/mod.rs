@@ -1,6 +1,6 @@
 //! `docs/contracts.md`: the three contract versions side by side, written from real calls.
 //!
-//! `UPDATE_DOCS=1 cargo test -p platform-tests --test it documents` writes the page anew.
+//! `UPDATE_DOCS=1 cargo test -p platform-tests --test it page` writes the page anew.
 
 mod calls;
 mod errors;

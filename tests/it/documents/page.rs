@@ -15,7 +15,7 @@ use super::words::ROWS;
 const INTRO: &str = "\
 # Three contract versions side by side
 
-<!-- Written from real calls by tests/it/documents; UPDATE_DOCS=1 cargo test -p platform-tests --test it documents -->
+<!-- Written from real calls by tests/it/documents; UPDATE_DOCS=1 cargo test -p platform-tests --test it page -->
 
 A dealer can be reached under every contract version that it publishes, at the same time: the same skills, the same
 stock, the same leads. A version has an address and a card of its own below the dealer's base address:

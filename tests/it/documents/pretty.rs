@@ -6,8 +6,11 @@ pub enum Node {
     /// A text, number, boolean or null, as it is spelled.
     Plain(String),
     List(Vec<Node>),
-    Object(Vec<(String, Node)>),
+    Object(Vec<Member>),
 }
+
+/// A name and a value.
+pub type Member = (String, Node);
 
 /// As many columns as a line may take.
 const WIDTH: usize = 104;
@@ -114,7 +117,7 @@ impl Node {
     }
 
     /// The first object, from the outside in, of which this holds.
-    pub fn find(&self, holds: &dyn Fn(&[(String, Node)]) -> bool) -> Option<&Node> {
+    pub fn find(&self, holds: &dyn Fn(&[Member]) -> bool) -> Option<&Node> {
         match self {
             Node::Object(members) if holds(members) => Some(self),
             Node::Object(members) => members.iter().find_map(|(_, inner)| inner.find(holds)),
