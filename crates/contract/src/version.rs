@@ -20,6 +20,12 @@ macro_rules! contracts {
             /// Every version, the oldest first.
             pub const ALL: [ContractVersion; [ $( $name ),* ].len()] = [ $( ContractVersion::$id, )* ];
 
+            /// The newest one: what a dealer publishes by default unless it says otherwise.
+            pub const NEWEST: ContractVersion = {
+                let [.., newest] = Self::ALL;
+                newest
+            };
+
             /// The path segment and name: `v1.3`, `latest`, `v3.0`.
             pub const fn as_str(self) -> &'static str {
                 match self { $( Self::$id => $name, )* }

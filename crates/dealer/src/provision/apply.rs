@@ -239,7 +239,7 @@ fn next_row(
         default_contract: w
             .default_contract
             .clone()
-            .resolve(now.and_then(|r| r.default_contract.parse().ok()), || ContractVersion::V3_0)
+            .resolve(now.and_then(|r| r.default_contract.parse().ok()), || ContractVersion::NEWEST)
             .to_string(),
         policy: w.policy.clone().resolve(now.map(|r| r.policy.clone()), || json!({})),
         callers: w.callers.clone().resolve(now.map(|r| r.callers.clone()), || json!({})),

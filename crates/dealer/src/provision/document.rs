@@ -131,7 +131,7 @@ const MEMBERS: [&str; 16] = [
 pub fn read(text: &str) -> Result<Document, ReadError> {
     let outer: Outer = serde_json::from_str(text)
         .map_err(|error| ReadError::Form(format!("the document cannot be read: {error}")))?;
-    let checks = Checks { contract: Contract::load(ContractVersion::V3_0)? };
+    let checks = Checks { contract: Contract::load(ContractVersion::NEWEST)? };
     let tenants = outer.dealers.into_iter().map(|body| {
         let wanted = checks.tenant(&body);
         (body.slug, wanted)
