@@ -4,6 +4,7 @@
 //! media types, validation, error codes) is read from the tables of this crate, so that no two interfaces
 //! can disagree.
 
+pub mod bundle;
 pub mod canonical;
 pub mod errors;
 pub mod fault;
@@ -16,6 +17,7 @@ pub mod skills;
 pub mod text;
 pub mod version;
 
+pub use bundle::bundle;
 pub use fault::{Fault, FaultCode, Violation};
 pub use folder::SchemaFile;
 pub use listing::Listing;
