@@ -14,6 +14,7 @@ mod origin;
 mod policy;
 pub mod provision;
 mod quota;
+mod resolve;
 mod skills;
 mod tenant;
 
@@ -25,10 +26,10 @@ use contract::{Contract, ContractVersion, Fault, FaultCode, SkillId, SkillSpec, 
 use inventory::cursor::CursorKey;
 use moka::future::Cache;
 use serde_json::Value;
-use store::{Store, TenantId, TenantState};
+use store::{Store, TenantId};
 
 use crate::callers::{KeySets, KeyUses};
-use crate::directory::{Directory, Found};
+use crate::directory::Directory;
 use crate::follow::FollowError;
 use crate::leads::Lanes;
 use crate::lot::{LoadError, Lots, View};
@@ -43,10 +44,8 @@ pub use crate::figures::Figures;
 pub use crate::lot::LotCounts;
 pub use crate::origin::{Addresses, Origin, OriginError, OwnHost, is_domain, is_slug};
 pub use crate::policy::{Channel, FILTERS, Policy, RateLimit, SearchPolicy};
+pub use crate::resolve::{LoadTenantError, ResolveError};
 pub use crate::tenant::{Card, Tenant, TenantCorrupt, TenantName};
-
-/// How long reading a dealer may take, which is a matter of milliseconds. Requests wait for it.
-const LOAD_TENANT: Duration = Duration::from_secs(10);
 
 /// How long a call waits for the version of a lot that it wants.
 const OWN_WRITE: Duration = Duration::from_secs(2);
@@ -154,34 +153,6 @@ pub struct Answered {
     pub inventory_version: Option<u64>,
 }
 
-/// How a request failed to find a dealer, or was answered by one that cannot be read now.
-#[derive(Debug, thiserror::Error)]
-pub enum ResolveError {
-    /// Nobody of that name, or nobody who is to be seen. The reason is for the operator, never for the caller.
-    #[error("no dealer is served here ({0})")]
-    Nobody(&'static str),
-    /// The dealer exists and cannot be read now.
-    #[error("the dealer cannot be read: {0}")]
-    Unreadable(#[source] Arc<LoadTenantError>),
-}
-
-/// Why a dealer's own data could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadTenantError {
-    /// The database refused.
-    #[error(transparent)]
-    Store(#[from] store::Error),
-    /// What is stored makes no sense.
-    #[error(transparent)]
-    Corrupt(#[from] TenantCorrupt),
-    /// It vanished between two looks.
-    #[error("the dealer is gone")]
-    Gone,
-    /// The database is there and says nothing.
-    #[error("the database did not answer within {} seconds", LOAD_TENANT.as_secs())]
-    TooSlow,
-}
-
 impl Dealer {
     /// Reads all dealers' addresses, brings every card up to date with the settings, and keeps following the
     /// database until the last clone is dropped.
@@ -243,22 +214,6 @@ impl Dealer {
     /// Where this platform and its dealers are reached.
     pub fn addresses(&self) -> &Addresses {
         &self.inner.addresses
-    }
-
-    /// The dealer at a place, if it is active.
-    ///
-    /// # Errors
-    /// [`ResolveError::Nobody`] for unknown, suspended and removed dealers alike.
-    pub async fn resolve(&self, place: Place<'_>) -> Result<Arc<Tenant>, ResolveError> {
-        let Some(entry) = self.inner.directory.find(place) else {
-            return Err(ResolveError::Nobody("unknown"));
-        };
-        match entry.state {
-            TenantState::Active => {}
-            TenantState::Suspended => return Err(ResolveError::Nobody("suspended")),
-            TenantState::Removed => return Err(ResolveError::Nobody("removed")),
-        }
-        self.inner.tenant(entry).await
     }
 
     /// Whether a host name is some active dealer's own.
@@ -369,24 +324,6 @@ impl Dealer {
         Ok(version)
     }
 
-    /// Takes the call from the caller's own window and then from the dealer's, where they are limited.
-    fn take_from_quotas(&self, call: &Call, data: &Value) -> Result<(), Fault> {
-        let refused = |wait: Duration| {
-            let seconds = wait.as_secs() + 1;
-            Fault::new(FaultCode::RateLimited, format!("Too many calls; wait {seconds} seconds."))
-                .retry_after(wait)
-        };
-        let tenant = &call.tenant;
-        if let Some(limit) = call.caller.rate_limit(tenant) {
-            let name = call.caller.name(callers::declared_agent(data));
-            self.inner.quota.take_from_caller(tenant.id, name, limit, Instant::now()).map_err(refused)?;
-        }
-        match tenant.policy.rate_limit {
-            Some(limit) => self.inner.quota.take(tenant.id, limit, Instant::now()).map_err(refused),
-            None => Ok(()),
-        }
-    }
-
     fn contract(&self, version: ContractVersion) -> Result<&Contract, Fault> {
         let found = self.inner.contracts.iter().find(|(built, _)| *built == version);
         found.map(|(_, contract)| contract).ok_or_else(|| Fault::internal("contract is not built"))
@@ -409,41 +346,6 @@ impl Dealer {
 pub struct TooSlow;
 
 impl Inner {
-    async fn tenant(&self, entry: Found) -> Result<Arc<Tenant>, ResolveError> {
-        let seat = match entry.tenant {
-            Ok(tenant) => return Ok(tenant),
-            Err(seat) => seat,
-        };
-        let key = (entry.id, entry.revision);
-        let tenant = match self.tenants.get(&key).await {
-            Some(tenant) => tenant,
-            None => {
-                // In a box: what every request carries along must stay small, and reading a dealer is large.
-                let load = self.tenants.try_get_with(key, self.load_tenant(entry.id));
-                Box::pin(load).await.map_err(ResolveError::Unreadable)?
-            }
-        };
-        self.directory.hold(entry.id, &seat, &tenant);
-        Ok(tenant)
-    }
-
-    #[tracing::instrument(name = "tenant.load", skip_all)]
-    async fn load_tenant(&self, id: TenantId) -> Result<Arc<Tenant>, LoadTenantError> {
-        let load = async {
-            let mut tx = self.store.tenant_snapshot(id).await?;
-            let row = tx.row().await?.ok_or(LoadTenantError::Gone)?;
-            let rooftops = tx.rooftops().await?;
-            let cards = tx.cards().await?;
-            let keys = tx.caller_keys().await?;
-            let tenant = Tenant::from_rows(&row, &rooftops, cards, &keys, &self.addresses)?;
-            if let Some(oauth) = tenant.access.oauth() {
-                self.key_sets.follow(&oauth.jwks_uri);
-            }
-            Ok(Arc::new(tenant))
-        };
-        tokio::time::timeout(LOAD_TENANT, load).await.unwrap_or(Err(LoadTenantError::TooSlow))
-    }
-
     /// Whether no held lot is older than the directory says.
     fn lots_are_current(&self) -> bool {
         self.lots.held().into_iter().all(|(id, version)| self.directory.inventory_version(id) <= version)

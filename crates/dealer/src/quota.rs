@@ -5,9 +5,13 @@ use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use contract::{Fault, FaultCode};
+use serde_json::Value;
 use store::TenantId;
 
+use crate::callers;
 use crate::policy::RateLimit;
+use crate::{Call, Dealer};
 
 /// From so many windows on, those that are over are thrown away.
 const MANY: usize = 1024;
@@ -73,6 +77,26 @@ impl Quota {
         now: Instant,
     ) -> Result<(), Duration> {
         self.callers.lock().unwrap_or_else(PoisonError::into_inner).take((tenant, caller), limit, now)
+    }
+}
+
+impl Dealer {
+    /// Takes the call from the caller's own window and then from the dealer's, where they are limited.
+    pub(crate) fn take_from_quotas(&self, call: &Call, data: &Value) -> Result<(), Fault> {
+        let refused = |wait: Duration| {
+            let seconds = wait.as_secs() + 1;
+            Fault::new(FaultCode::RateLimited, format!("Too many calls; wait {seconds} seconds."))
+                .retry_after(wait)
+        };
+        let tenant = &call.tenant;
+        if let Some(limit) = call.caller.rate_limit(tenant) {
+            let name = call.caller.name(callers::declared_agent(data));
+            self.inner.quota.take_from_caller(tenant.id, name, limit, Instant::now()).map_err(refused)?;
+        }
+        match tenant.policy.rate_limit {
+            Some(limit) => self.inner.quota.take(tenant.id, limit, Instant::now()).map_err(refused),
+            None => Ok(()),
+        }
     }
 }
 
