@@ -1,8 +1,10 @@
 //! The ways of asking a dealer. Each is a file here and a line in [`INTERFACES`].
 
 pub(crate) mod a2a;
+pub(crate) mod ask;
 mod card;
 mod page;
+pub(crate) mod refused;
 mod schemas;
 
 use std::future::Future;

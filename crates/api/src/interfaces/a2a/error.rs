@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use chrono::{SecondsFormat, Utc};
 use contract::errors::{
     self, A2A_DOMAIN, AAP_DOMAIN, AAP_ERROR, BAD_REQUEST, ERROR_INFO, ProtocolErrorSpec, STRUCT,
 };
 use contract::{ContractSpec, ErrorForm, Fault, FaultCode};
 use serde_json::{Map, Value, json};
+
+use crate::interfaces::refused::AapError;
 
 /// An error of JSON-RPC or A2A itself; no skill ran.
 #[derive(Debug)]
@@ -110,13 +111,10 @@ impl Refusal {
         let (code, message, data) = match self {
             Refusal::Protocol(error) => (error.spec.number, error.message.to_string(), error.data()),
             Refusal::Fault(fault) => {
-                log(fault);
-                // A code that the contract lacks is not raised in it; should it be, it is our own failure there.
-                let (code, number) = match spec.number(fault.code) {
-                    Some(number) => (fault.code, number),
-                    None => (FaultCode::InternalError, FaultCode::InternalError.number()),
-                };
-                (number, message_of(fault, code, number), Some(fault_data(fault, code, spec.error_form)))
+                let aap = AapError::of(fault, spec);
+                let number = spec.number(aap.code).unwrap_or(aap.code.number());
+                let message = message_of(fault, aap.code, number);
+                (number, message, Some(fault_data(fault, aap, spec.error_form)))
             }
         };
         let mut error = json!({"code": code, "message": message});
@@ -138,21 +136,10 @@ fn message_of(fault: &Fault, code: FaultCode, number: i32) -> String {
 
 /// `error.data` of a skill fault: the AAP object, alone or led by ErrorInfo and, where fields are at fault,
 /// BadRequest (AAP.md 6.2).
-fn fault_data(fault: &Fault, code: FaultCode, form: ErrorForm) -> Value {
-    let created_at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+fn fault_data(fault: &Fault, error: AapError, form: ErrorForm) -> Value {
+    let AapError { code, created_at, object: mut aap } = error;
     let retryable = code.retryable();
     let code = code.as_str();
-    let mut aap = json!({
-        "type": "aap.error",
-        "error_id": fault.id,
-        "code": code,
-        "message": fault.message,
-        "retryable": retryable,
-        "created_at": created_at,
-    });
-    if let (Some(details), Some(members)) = (fault.wire_details(), aap.as_object_mut()) {
-        members.insert("details".into(), details);
-    }
     if form == ErrorForm::Bare {
         return aap;
     }
@@ -186,23 +173,6 @@ fn fault_data(fault: &Fault, code: FaultCode, form: ErrorForm) -> Value {
         }
     });
     Value::Array(data)
-}
-
-fn log(fault: &Fault) {
-    if fault.code == FaultCode::InternalError {
-        let mut causes = String::new();
-        let mut cause = std::error::Error::source(fault);
-        while let Some(error) = cause {
-            if !causes.is_empty() {
-                causes.push_str(": ");
-            }
-            causes.push_str(&error.to_string());
-            cause = error.source();
-        }
-        tracing::error!(error.id = fault.id, cause = causes, "a skill failed inside");
-    } else {
-        tracing::debug!(error.id = fault.id, code = fault.code.as_str(), "a skill call was refused");
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use contract::{ContractSpec, ContractVersion, Fault};
-use dealer::{Call, Caller, Dealer, Denied, Place, ResolveError, Tenant};
+use dealer::{Dealer, Denied, Place, ResolveError, Tenant};
 use uuid::Uuid;
 
 use self::envelope::Envelope;
@@ -24,6 +24,7 @@ use self::error::{ProtocolError, Refusal};
 use self::message::SendMessage;
 use self::usual::Usual;
 use super::Visit;
+use super::ask::{self, NoVersion, Refused};
 use crate::address::Target;
 use crate::ids;
 use crate::limits::{self, BodyError};
@@ -203,25 +204,12 @@ impl Exchange<'_> {
         let target = self.addressed(&sent).await?;
         let parsed = sent.message()?;
 
-        let min_version = answer::min_version(self.request.headers()).map_err(|()| {
-            ProtocolError::invalid_request("The header Forecourt-Min-Version must be a whole number.")
+        let call = ask::question(self.request, target, "a2a")
+            .map_err(|_| ProtocolError::invalid_request(NoVersion::WORDS))?;
+        let skill = ask::find(self.dealer, &call, &parsed.data, note).map_err(|refused| match refused {
+            Refused::Fault(fault) => Stop::Refused(Refusal::Fault(fault)),
+            Refused::Denied(why) => Stop::Denied(Arc::clone(&call.tenant), why),
         })?;
-        let Target { tenant, contract, key } = target;
-        let caller = Caller { key, ..Caller::anonymous("a2a", observe::client(self.request)) };
-        let call = Call { tenant, contract, caller, min_version };
-        let span = tracing::Span::current();
-        let tenant = call.tenant.slug.as_str();
-        let skill = match self.dealer.dispatch(&call, &parsed.data) {
-            Ok(skill) => skill,
-            Err(fault) => {
-                span.record("tenant", tenant);
-                return Err(fault.into());
-            }
-        };
-        note.skill = skill.id.as_str();
-        // At once: each is a way through all layers.
-        tracing::record_all!(span, tenant = tenant, skill = note.skill);
-        self.dealer.permit(&call, skill.id).map_err(|why| Stop::Denied(Arc::clone(&call.tenant), why))?;
         message::check_input_mode(parsed.media_type.as_deref(), skill, self.spec)?;
         message::check_output_modes(&accepted, skill, self.spec)?;
 

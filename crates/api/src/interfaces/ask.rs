@@ -1,0 +1,146 @@
+//! What every door does between decoding and encoding: make the question, find the skill, ask.
+
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use contract::{Fault, SkillSpec};
+use dealer::{Answered, Call, Caller, Dealer, Denied};
+use serde_json::Value;
+
+use crate::address::Target;
+use crate::answer;
+use crate::observe::{self, Note};
+
+/// The header `Forecourt-Min-Version` is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoVersion;
+
+impl NoVersion {
+    /// For people.
+    pub(crate) const WORDS: &'static str = "The header Forecourt-Min-Version must be a whole number.";
+}
+
+/// The question that a request asks at a door, which is known by that name in logs, counts and leads.
+///
+/// # Errors
+/// When the request wants a version of the lot that is none.
+pub(crate) fn question(request: &HttpRequest, target: Target, door: &'static str) -> Result<Call, NoVersion> {
+    let min_version = answer::min_version(request.headers()).map_err(|()| NoVersion)?;
+    let Target { tenant, contract, key } = target;
+    let caller = Caller { key, ..Caller::anonymous(door, observe::client(request)) };
+    Ok(Call { tenant, contract, caller, min_version })
+}
+
+/// Why a question was not answered.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// The skill refused; to be said in the words of the contract ([`super::refused::AapError`]).
+    Fault(Box<Fault>),
+    /// The caller is not let in; to be said by HTTP at every door ([`crate::callers::denied`]).
+    Denied(Denied),
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Refused {
+        Refused::Fault(Box::new(fault))
+    }
+}
+
+impl From<Denied> for Refused {
+    fn from(why: Denied) -> Refused {
+        Refused::Denied(why)
+    }
+}
+
+impl Refused {
+    /// For counting.
+    pub(crate) fn outcome(&self) -> &'static str {
+        match self {
+            Refused::Fault(fault) => fault.code.as_str(),
+            Refused::Denied(why) => crate::callers::outcome(*why),
+        }
+    }
+}
+
+/// The skill that a payload asks for at a door where the payload alone says so, noted; the caller may use it.
+///
+/// # Errors
+/// The refusal of the payload's `type`, or of the caller.
+pub(crate) fn find(
+    dealer: &Dealer,
+    call: &Call,
+    data: &Value,
+    note: &mut Note,
+) -> Result<&'static SkillSpec, Refused> {
+    let span = tracing::Span::current();
+    let tenant = call.tenant.slug.as_str();
+    let skill = match dealer.dispatch(call, data) {
+        Ok(skill) => skill,
+        Err(fault) => {
+            span.record("tenant", tenant);
+            return Err(fault.into());
+        }
+    };
+    note.skill = skill.id.as_str();
+    // At once: each is a way through all layers.
+    tracing::record_all!(span, tenant = tenant, skill = note.skill);
+    dealer.permit(call, skill.id)?;
+    Ok(skill)
+}
+
+/// Asks a skill that the door itself names, by its address or as a tool. `type` may be left out of `data`; one that
+/// is there is judged as at A2A, and must be that of the skill. The payload of the answer is appended to `out`.
+///
+/// # Errors
+/// On each `out` is as it was.
+pub(crate) async fn ask(
+    dealer: &Dealer,
+    call: &Call,
+    skill: &'static SkillSpec,
+    mut data: Value,
+    out: &mut Vec<u8>,
+    note: &mut Note,
+) -> Result<Answered, Refused> {
+    let named = Value::from_iter([("type", skill.request_type)]);
+    find(dealer, call, &named, note)?;
+    match data.as_object_mut() {
+        Some(members) if !members.contains_key("type") => {
+            members.insert("type".to_owned(), skill.request_type.into());
+        }
+        // Of another skill's `type` the schema of this one says what is wrong.
+        _ => {
+            dealer.dispatch(call, &data)?;
+        }
+    }
+    Ok(dealer.call(call, skill, data, out).await?)
+}
+
+/// When to come again, in whole seconds as `Retry-After` has them: never earlier than the fault says. `None` where
+/// the same request cannot succeed later.
+pub(crate) fn retry_after(fault: &Fault) -> Option<u64> {
+    match fault.retry_after {
+        Some(wait) => Some(wait.as_nanos().div_ceil(1_000_000_000).try_into().unwrap_or(u64::MAX).max(1)),
+        None => fault.code.retryable().then_some(SOON.as_secs()),
+    }
+}
+
+/// For failures that are to pass and do not say when.
+const SOON: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use contract::FaultCode;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_as_long_as_told_is_not_too_early() {
+        let fault = |code| Fault::new(code, "Words.");
+        assert_eq!(retry_after(&fault(FaultCode::VehicleNotFound)), None);
+        assert_eq!(retry_after(&fault(FaultCode::InternalError)), Some(2));
+        for (wait, seconds) in [(1, 1), (1000, 1), (1001, 2), (59_999, 60)] {
+            let limited = fault(FaultCode::RateLimited).retry_after(Duration::from_millis(wait));
+            assert_eq!(retry_after(&limited), Some(seconds));
+        }
+    }
+}
