@@ -53,13 +53,18 @@ async fn nobody_is_let_in_before_anything_of_the_request_is_looked_at() {
         }
     }
     let url = format!("{}a2a", platform.base("first-of-all"));
-    assert_eq!(challenge_of(platform.http.get(url).send().await.unwrap()).await.0, 401);
+    assert_eq!(challenge_of(platform.http.get(&url).send().await.unwrap()).await.0, 401);
+    // Also who is still sending gets to read it.
+    let large = platform.http.post(&url).body(vec![b' '; 3 * 1024 * 1024]).send().await.unwrap();
+    assert_eq!(challenge_of(large).await.0, 401);
     // Whoever asks which methods there are, and documents that say how to ask.
     let asked = at(platform, "", "OPTIONS", "/t/first-of-all/a2a", &[]).await;
     assert_eq!((asked.status, asked.header("allow")), (204, Some("POST, OPTIONS")));
     for open in [CARD, "/", "/v1.3/", "/schemas/", "/v3.0/schemas/error.schema.json"] {
         assert_eq!(get(platform, "", &format!("/t/first-of-all{open}")).await.status, 200, "{open}");
     }
+    let page = String::from_utf8(get(platform, "", "/t/first-of-all/").await.body).unwrap();
+    assert!(page.contains("bearers of a key") && page.contains("Authorization: Bearer $KEY"), "{page}");
 }
 
 #[tokio::test]

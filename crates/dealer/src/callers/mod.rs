@@ -1,7 +1,7 @@
 //! Who asks a dealer, and who may.
 //!
 //! A dealer is public, or takes bearer keys, or takes tokens of an issuer, or both. What decides is in memory:
-//! keys are read with the dealer, public keys of issuers by a job beside the requests ([`key_sets`]).
+//! keys are read with the dealer, public keys of issuers by a job beside the requests (`key_sets`).
 
 mod access;
 mod key_sets;

@@ -4,9 +4,11 @@
 //! that is `null` goes back to its default. All or nothing per dealer; the same document twice changes nothing.
 
 mod apply;
+mod decisions;
 mod document;
 mod outer;
 mod rules;
+mod together;
 
 pub use apply::{ApplyError, Outcome, addresses, apply};
 pub use document::{Document, ReadError, read};
