@@ -19,7 +19,12 @@ const faults = process.env.FORECOURT_TEST_FAULTS === 'yes';
 
 const here = (name) => new URL(name, import.meta.url);
 const page = here('../../../docs/clients.md');
-const errors = JSON.parse(await readFile(here('../errors.json'), 'utf8'));
+// What is done wrong, with the time and a key that nobody used before.
+const errors = JSON.parse(
+  (await readFile(here('../errors.json'), 'utf8'))
+    .replaceAll('$NOW', new Date().toISOString())
+    .replaceAll('$FRESH', randomUUID()),
+);
 const versions = ['v1.3', 'latest', 'v3.0'];
 const [begin, end] = ['<!-- javascript -->\n', '<!-- end of javascript -->\n'];
 const base = (dealer, version) => `${origin}/t/${dealer}/${version}/`;
@@ -81,6 +86,7 @@ for (const version of versions) {
 /** Makes the call and returns what the SDK threw. */
 async function provoke(wrong, buyer) {
   const { options } = buyer;
+  if (wrong.another_message_before) await buyer.send(wrong.skill, { ...wrong.request, message: 'Something else.' });
   for (let call = 0; call < (wrong.until_refused ? 2 : 1); call += 1) {
     try {
       switch (wrong.operation) {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import unittest
 import uuid
 from datetime import datetime, timedelta, timezone
@@ -25,7 +26,7 @@ from buyer import Buyer
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[2] / "docs" / "clients.md"
-ERRORS = json.loads((HERE.parent / "errors.json").read_text(encoding="utf-8"))
+ERRORS = (HERE.parent / "errors.json").read_text(encoding="utf-8")
 ORIGIN = os.environ.get("FORECOURT_PUBLIC_ORIGIN", "")
 KEY = os.environ.get("FORECOURT_TEST_KEY", "")
 #: Only builds with fault injection can have a dealer that fails inside.
@@ -106,10 +107,18 @@ class Calls(unittest.IsolatedAsyncioTestCase):
                 self.assertEqual((await buyer.ask("dealer.information"))["name"], "Gatehouse Autos")
 
 
+def errors() -> list[dict[str, Any]]:
+    """What is done wrong, with the time and a key that nobody used before."""
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return json.loads(ERRORS.replace("$NOW", now).replace("$FRESH", uuid.uuid4().hex))
+
+
 async def provoke(wrong: dict[str, Any], buyer: Buyer) -> Exception:
     """Makes the call and returns what the SDK raised."""
     context = ClientCallContext(service_parameters={"A2A-Extensions": buyer.contract})
     sent = {name: wrong[name] for name in ("headers", "accept", "tenant", "task_id") if name in wrong}
+    if wrong.get("another_message_before"):
+        await buyer.send(wrong["skill"], {**wrong["request"], "message": "Something else."})
     for _ in range(2 if wrong.get("until_refused") else 1):
         try:
             match wrong.get("operation"):
@@ -150,7 +159,7 @@ class Errors(unittest.IsolatedAsyncioTestCase):
 
     async def rows(self) -> list[str]:
         rows = ["| what is wrong | in | `error.code` | raised | `error.data` |", "|---|---|---|---|---|"]
-        for wrong in ERRORS:
+        for wrong in errors():
             cells: dict[tuple[str, str, str], list[str]] = {}
             for version in wrong.get("contracts", VERSIONS):
                 dealer = wrong.get("dealer", "brindlewood")
@@ -186,6 +195,12 @@ class Errors(unittest.IsolatedAsyncioTestCase):
             PAGE.write_text(before + BEGIN + table + END + after, encoding="utf-8")
         else:
             self.assertEqual(written, table, "docs/clients.md says otherwise; UPDATE_DOCS=1 writes it")
+
+    def test_every_code_of_the_protocol_is_met(self) -> None:
+        table = (PAGE.parent / "errors.md").read_text(encoding="utf-8")
+        codes = re.findall(r"^\| `([A-Z_]+)` \|", table, flags=re.M)
+        self.assertGreater(len(codes), 10)
+        self.assertLessEqual(set(codes), {wrong["wrong"].strip("`") for wrong in errors()})
 
     def test_the_lines_that_the_page_recommends_are_those_that_are_tested(self) -> None:
         lines = (HERE / "aap_error.py").read_text(encoding="utf-8")
