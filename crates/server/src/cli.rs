@@ -100,6 +100,12 @@ enum Command {
         #[command(subcommand)]
         work: KeyCommand,
     },
+    /// Show what shoppers asked of a dealer
+    #[command(arg_required_else_help = true, subcommand_required = true)]
+    Lead {
+        #[command(subcommand)]
+        work: LeadCommand,
+    },
     /// Load the demo dealers
     ///
     /// A franchise store, an independent powersports store, and a group with four rooftops, always the same.
@@ -117,6 +123,31 @@ enum Command {
         #[command(flatten)]
         flags: AllFlags,
     },
+}
+
+#[derive(Debug, Subcommand)]
+enum LeadCommand {
+    /// Show a dealer's newest leads: who, what for, appointments, and everything that was said
+    List {
+        /// The dealer's slug
+        dealer: String,
+        /// Print one JSON document a line, requests whole
+        #[arg(long)]
+        json: bool,
+        /// At most so many
+        #[arg(long, default_value_t = 20)]
+        limit: u32,
+        #[command(flatten)]
+        flags: CommonFlags,
+    },
+}
+
+impl LeadCommand {
+    fn run(self) -> Result<(), Failure> {
+        let LeadCommand::List { dealer, json, limit, flags } = self;
+        let settings = settings(&Flags { common: flags, ..Flags::default() })?;
+        commands::lead::run(&settings, commands::lead::Wanted { slug: dealer, limit, json })
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -218,6 +249,7 @@ pub fn run() -> ExitCode {
             settings(&flags.into()).and_then(|settings| commands::provision::run(&settings, &file))
         }
         Command::Key { work } => work.run(),
+        Command::Lead { work } => work.run(),
         Command::Demo { flags } => {
             settings(&flags.into()).and_then(|settings| commands::demo::run(&settings))
         }

@@ -127,3 +127,39 @@ impl TenantTx {
         Ok(())
     }
 }
+
+/// An appointment as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredAppointment {
+    /// Its id.
+    pub appointment_id: Uuid,
+    /// Of which lead.
+    pub lead_id: Uuid,
+    /// Name of the rooftop.
+    pub rooftop: String,
+    /// `sales`, `service`, `test_drive` or `trade_in`.
+    pub kind: String,
+    /// `requested`, `proposed`, `confirmed` or `rejected`.
+    pub status: String,
+    /// Begin that was asked for; with `confirmed`, that is booked.
+    pub start_at: Option<DateTime<Utc>>,
+    /// End of it.
+    pub end_at: Option<DateTime<Utc>>,
+}
+
+impl TenantTx {
+    /// The appointments of these leads, in the order in which they were first asked for.
+    #[instrument(name = "store.appointments_of", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select appointments"))]
+    pub async fn appointments_of(&mut self, leads: &[Uuid]) -> Result<Vec<StoredAppointment>, Error> {
+        let id = self.id();
+        Ok(sqlx::query_as!(
+            StoredAppointment,
+            "select appointment_id, lead_id, rooftop, kind, status, start_at, end_at from appointments
+             where tenant_id = $1 and lead_id = any($2) order by appointment_id",
+            id.0,
+            leads
+        )
+        .fetch_all(self.conn())
+        .await?)
+    }
+}

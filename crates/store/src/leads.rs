@@ -185,3 +185,69 @@ impl TenantTx {
         Ok(())
     }
 }
+
+/// A lead as it was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredLead {
+    /// Its id.
+    pub lead_id: Uuid,
+    /// By which contract it came.
+    pub contract: String,
+    /// By which interface.
+    pub door: String,
+    /// From whom.
+    pub caller: String,
+    /// When.
+    pub received_at: DateTime<Utc>,
+    /// `received` or `rejected`.
+    pub status: String,
+    /// The rooftop that it is about, where that is known.
+    pub rooftop: Option<String>,
+    /// The request, JSON.
+    pub request: String,
+}
+
+/// What was sent again for a lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredNote {
+    /// For which lead.
+    pub lead_id: Uuid,
+    /// When.
+    pub received_at: DateTime<Utc>,
+    /// From whom.
+    pub caller: String,
+    /// The request, JSON.
+    pub request: String,
+}
+
+impl TenantTx {
+    /// The newest leads, newest first.
+    #[instrument(name = "store.newest_leads", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select leads"))]
+    pub async fn newest_leads(&mut self, limit: u32) -> Result<Vec<StoredLead>, Error> {
+        let id = self.id();
+        Ok(sqlx::query_as!(
+            StoredLead,
+            "select lead_id, contract, door, caller, received_at, status, rooftop, request from leads
+             where tenant_id = $1 order by lead_id desc limit $2",
+            id.0,
+            i64::from(limit)
+        )
+        .fetch_all(self.conn())
+        .await?)
+    }
+
+    /// What was sent again for these leads, in the order in which it came.
+    #[instrument(name = "store.notes_of", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select lead_notes"))]
+    pub async fn notes_of(&mut self, leads: &[Uuid]) -> Result<Vec<StoredNote>, Error> {
+        let id = self.id();
+        Ok(sqlx::query_as!(
+            StoredNote,
+            "select lead_id, received_at, caller, request from lead_notes
+             where tenant_id = $1 and lead_id = any($2) order by note_id",
+            id.0,
+            leads
+        )
+        .fetch_all(self.conn())
+        .await?)
+    }
+}

@@ -33,7 +33,7 @@ use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Postgres, Transaction};
 use tracing::instrument;
 
-pub use appointments::{Agenda, AgendaWanted, AppointmentWrite, OwnAppointment};
+pub use appointments::{Agenda, AgendaWanted, AppointmentWrite, OwnAppointment, StoredAppointment};
 pub use callers::{CallerKeyRow, CallerKeyWrite, KeySetRow};
 pub use cards::{CardRevisionRow, CardRow, CardWrite};
 pub use changes::{Change, Changes};
@@ -41,7 +41,7 @@ pub use database::Database;
 pub use error::{Driver, Error};
 pub use ids::{TenantId, TenantState};
 pub use lead_keys::KeyWrite;
-pub use leads::{Fingerprint, KnownKey, LeadWrite, Turn, TurnWanted};
+pub use leads::{Fingerprint, KnownKey, LeadWrite, StoredLead, StoredNote, Turn, TurnWanted};
 pub use lots::{Lot, Removed, RemovedRow};
 pub use platform::{DirectoryRow, PlatformTx, VersionRow};
 pub use tenant::TenantTx;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use sqlx::Row;
-use testkit::cluster;
+use testkit::{Process, cluster};
 
 use super::{ahead, behind, count, dealer, lead, platform, visit, with};
 
@@ -82,4 +82,39 @@ async fn no_dealer_sees_or_touches_what_another_has() {
     }
     drop(admin);
     assert_eq!((count(&platform, "leads").await, count(&platform, "appointments").await), (2, 2));
+}
+
+#[tokio::test]
+async fn an_operator_reads_the_leads_of_a_dealer() {
+    let platform = platform(json!({})).await;
+    let url = cluster().url(&platform.database);
+    let list = |arguments: &[&str]| {
+        let mut command = Process::command(&[&["lead", "list"], arguments].concat());
+        let output = Process::output(command.env("DATABASE_URL", &url));
+        (
+            output.status.code(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    assert!(list(&["harbor"]).1.contains("has no leads"));
+    let first = with(lead("noor"), "appointment", visit("sales", ahead(3, 11, 0)));
+    let answer = platform.ask("harbor", first.clone()).result().await;
+    let again = with(lead("noor"), "message", json!("In\u{0} red?"));
+    platform.ask("harbor", again.clone()).result().await;
+    platform.ask("harbor", lead("nora")).result().await;
+    let (status, text, _) = list(&["harbor"]);
+    assert_eq!(status, Some(0));
+    for words in ["noor@mail.example", "sales at Main: confirmed", "says: In  red?", "agent:pelican"] {
+        assert!(text.contains(words), "{words:?} is missing in:\n{text}");
+    }
+    let (_, text, _) = list(&["harbor", "--json"]);
+    let leads: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((leads.len(), &leads[0]["request"]["customer"]["email"]), (2, &json!("nora@mail.example")));
+    assert_eq!((&leads[1]["lead_id"], &leads[1]["request"]), (&answer["lead_id"], &first));
+    assert_eq!(leads[1]["sent_again"][0]["request"], again);
+    assert_eq!(leads[1]["appointments"][0]["appointment_id"], answer["appointment"]["appointment_id"]);
+    assert_eq!(list(&["harbor", "--json", "--limit", "1"]).1.lines().count(), 1);
+    let (status, _, said) = list(&["nobody"]);
+    assert!(status == Some(1) && said.contains("there is no dealer nobody"), "{status:?} {said}");
 }

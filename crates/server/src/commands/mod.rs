@@ -3,6 +3,7 @@
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod key;
+pub(crate) mod lead;
 pub(crate) mod migrate;
 pub(crate) mod provision;
 pub(crate) mod serve;
