@@ -96,11 +96,10 @@ impl Asking {
         let response = self.response().await;
         assert_eq!(response.status(), 200, "JSON-RPC answers come with status 200");
         let answer: Value = response.json().await.expect("JSON");
-        assert_eq!(answer["jsonrpc"], "2.0");
-        assert!(
-            answer.get("result").is_some() != answer.get("error").is_some(),
-            "exactly one of both: {answer}"
-        );
+        assert!(answer["id"].is_null() || answer["id"] == self.body["id"], "another id: {answer}");
+        let said = |message: Option<&Value>| message.and_then(|message| message.get("messageId")).cloned();
+        let (ours, theirs) = (self.body.pointer("/params/message"), answer.pointer("/result/message"));
+        assert!(theirs.is_none() || said(theirs) != said(ours), "the message has our own id: {answer}");
         answer
     }
 
