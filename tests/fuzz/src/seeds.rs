@@ -72,12 +72,14 @@ const PIECES: [&str; 40] = [
 ];
 
 impl Target {
-    /// Runs the body on every seed, and on inputs made from them, the same ones each time.
+    /// Runs the body on every seed, and on inputs made from them, the same ones each time; on as many more as
+    /// `FORECOURT_SOAK` (`make soak`) says.
     pub fn run_short(&self) {
         let seeds = (self.seeds)();
         seeds.iter().for_each(|seed| (self.run)(seed));
         let mut dice = Dice(20_261_130);
-        for _ in 0..self.short {
+        let soak = std::env::var("FORECOURT_SOAK").ok().and_then(|text| text.parse().ok());
+        for _ in 0..self.short * soak.unwrap_or(1).max(1) {
             let input = match usize::try_from(dice.roll() % 2).unwrap() {
                 0 if self.name != "front" => dice.bytes(96),
                 _ => spoilt(&seeds, &mut dice),
