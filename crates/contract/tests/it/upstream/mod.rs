@@ -63,11 +63,10 @@ fn each_payload(
     let mut dice = Dice(20_261_130);
     for (i, base) in bases.iter().enumerate() {
         // What a large payload holds is tried by itself as well, so of it a part is enough.
-        let every = match base.to_string().len() {
-            ..400 => 1,
-            400..1500 if i == 0 => 1,
-            1500.. if i == 0 => 4,
-            ..2500 => 8,
+        let every = match (base.to_string().len(), i) {
+            (..400, _) | (..1500, 0) => 1,
+            (_, 0) => 4,
+            (..2500, _) => 8,
             _ => 32,
         };
         let single = words.some_changes(base, every);
