@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use contract::{Fault, FaultCode};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use store::TenantId;
 
 use crate::callers;
@@ -20,6 +21,8 @@ const MANY: usize = 1024;
 const MOST_OF_A_DEALER: usize = 10_000;
 /// The same for all dealers together.
 const MOST: usize = 300_000;
+/// Longest name, in bytes, that is kept as it is.
+const LONGEST_NAME: usize = 100;
 /// How often it is looked for windows that are over, where there are too many: it takes a while.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -90,7 +93,7 @@ impl Dealer {
         };
         let tenant = &call.tenant;
         if let Some(limit) = call.caller.rate_limit(tenant) {
-            let name = call.caller.name(callers::declared_agent(data));
+            let name = counted_as(call.caller.counted_as(callers::declared_agent(data)));
             self.inner.quota.take_from_caller(tenant.id, name, limit, Instant::now()).map_err(refused)?;
         }
         match tenant.policy.rate_limit {
@@ -98,6 +101,16 @@ impl Dealer {
             None => Ok(()),
         }
     }
+}
+
+/// A caller's name as its window is kept under. Nothing bounds a declared name, or the id in a token, and a window
+/// outlives the request: of a long one only the hash is kept.
+fn counted_as(name: String) -> String {
+    if name.len() <= LONGEST_NAME {
+        return name;
+    }
+    let hash: String = Sha256::digest(name).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("long:{hash}")
 }
 
 impl Callers {
@@ -199,6 +212,15 @@ mod tests {
         assert_eq!(take(a, "key:x"), Err(Duration::from_secs(10)));
         assert!(take(a, "key:y").is_ok());
         assert!(take(b, "key:x").is_ok());
+    }
+
+    #[test]
+    fn a_window_keeps_little_of_a_long_name() {
+        let long = |end: &str| counted_as(format!("agent:{}{end}", "x".repeat(1 << 20)));
+        assert!(long("a").len() <= LONGEST_NAME);
+        assert_eq!(long("a"), long("a"));
+        assert_ne!(long("a"), long("b"));
+        assert_eq!(counted_as("agent:pelican".to_owned()), "agent:pelican");
     }
 
     #[test]

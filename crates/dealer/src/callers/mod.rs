@@ -82,6 +82,18 @@ impl Caller {
         }
     }
 
+    /// Whose calls are counted together. Like [`Caller::name`], but that an IPv6 network of a single customer, who has
+    /// more addresses in it than could be counted, is one caller.
+    pub(crate) fn counted_as(&self, declared_agent: Option<&str>) -> String {
+        match (&self.key, declared_agent, self.address.map(|address| address.to_canonical())) {
+            (None, None, Some(IpAddr::V6(address))) => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("addr:{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            }
+            _ => self.name(declared_agent),
+        }
+    }
+
     /// The limit on this caller's calls, where there is one.
     pub(crate) fn rate_limit(&self, tenant: &Tenant) -> Option<RateLimit> {
         let own = self.key.as_ref().and_then(|key| key.rate_limit);
@@ -183,6 +195,17 @@ mod tests {
         caller.key = Some(Arc::new(token));
         assert_eq!(caller.name(None), "client:broker");
         assert_eq!(Caller::anonymous("a2a", None).name(None), "addr:unknown");
+    }
+
+    #[test]
+    fn addresses_that_one_customer_has_are_counted_together() {
+        let from = |address: &str| Caller::anonymous("a2a", Some(address.parse().unwrap())).counted_as(None);
+        assert_eq!(from("2001:db8:1:2::3"), from("2001:db8:1:2:ffff::9"));
+        assert_ne!(from("2001:db8:1:2::3"), from("2001:db8:1:3::3"));
+        assert_eq!(from("192.0.2.7"), "addr:192.0.2.7");
+        assert_ne!(from("::ffff:192.0.2.7"), from("::ffff:192.0.2.8"));
+        let caller = Caller::anonymous("a2a", Some("2001:db8::1".parse().unwrap()));
+        assert_eq!(caller.counted_as(Some("pelican")), "agent:pelican");
     }
 
     #[test]
