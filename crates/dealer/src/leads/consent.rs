@@ -13,9 +13,7 @@ use crate::policy::{Channel, Policy};
 pub(crate) fn problems(payload: &Value, policy: &Policy, now: DateTime<Utc>) -> Vec<Violation> {
     let mut found = Vec::new();
     consent(payload, policy, now, &mut found);
-    if found.is_empty() {
-        channels(payload, policy, &mut found);
-    }
+    channels(payload, policy, &mut found);
     let visit = payload.pointer("/appointment/appointment_type").and_then(Value::as_str);
     if policy.test_drive_requires_vehicle
         && visit == Some("test_drive")
@@ -32,7 +30,7 @@ fn consent(payload: &Value, policy: &Policy, now: DateTime<Utc>, found: &mut Vec
         found.push(Violation::new(format!("/consent/{key}"), keyword, message));
     };
     // What is empty breaks the schema already.
-    if text("consent_text").is_some_and(|text| !text.is_empty() && text.trim().is_empty()) {
+    if text("consent_text").is_some_and(|text| !text.is_empty() && text.chars().all(is_blank)) {
         add("consent_text", CONSENT, "must not be blank");
     }
     let granted = text("granted_at").and_then(instant);
@@ -47,6 +45,13 @@ fn consent(payload: &Value, policy: &Policy, now: DateTime<Utc>, found: &mut Vec
             add("expires_at", CONSENT, "must be after granted_at");
         }
     }
+}
+
+/// Whether a character leaves nothing to be read: blanks, and the signs without width or form.
+fn is_blank(char: char) -> bool {
+    char.is_whitespace()
+        || char.is_control()
+        || matches!(char, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
 /// Whether the dealer may get in touch by the channel that the shopper prefers, or by any at all.
@@ -138,6 +143,8 @@ mod tests {
         with("/consent/expires_at", json!(NOW), &["/consent/expires_at x-consent"]);
         with("/consent/expires_at", json!("2020-01-01T00:00:00Z"), &["/consent/expires_at x-consent"]);
         with("/consent/consent_text", json!(" \t\n\u{a0}"), &["/consent/consent_text x-consent"]);
+        with("/consent/consent_text", json!("\u{feff}\u{200b}\0"), &["/consent/consent_text x-consent"]);
+        with("/consent/consent_text", json!("\u{feff}Yes."), &[]);
         let mut late = lead();
         late["consent"]["granted_at"] = json!("2026-12-01T18:04:00Z");
         late["consent"]["expires_at"] = json!("2026-12-01T18:04:00Z");
@@ -154,8 +161,19 @@ mod tests {
         payload["consent"]["granted_at"] = json!("2027-12-01T18:04:00Z");
         payload["consent"]["expires_at"] = json!("2025-12-01T18:04:00Z");
         payload["consent"]["consent_text"] = json!(" ");
+        payload["customer"]["preferred_contact"] = json!("sms");
         payload["appointment"] = json!({"appointment_type": "test_drive"});
-        assert_eq!(found(&payload, &Policy::default()).len(), 4);
+        let all = found(&payload, &Policy::default());
+        assert_eq!(
+            all,
+            [
+                "/consent/consent_text x-consent",
+                "/consent/granted_at x-consent",
+                "/consent/expires_at x-consent",
+                "/customer/preferred_contact x-consent",
+                "/vehicle_of_interest required",
+            ]
+        );
         // Of what breaks the schema nothing is said here.
         let broken = json!({"consent": {"granted_at": 7, "allowed_channels": "email", "consent_text": ""}});
         assert!(found(&broken, &Policy::default()).is_empty());
