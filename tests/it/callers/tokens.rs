@@ -147,6 +147,7 @@ async fn a_token_opens_what_its_scopes_name_and_a_bad_one_nothing() {
         ("expired", signer.token(&claims(json!({"exp": now() - 60})))),
         ("not yet", signer.token(&claims(json!({"nbf": now() + 120})))),
         ("issuer", signer.token(&claims(json!({"iss": "https://id.example"})))),
+        ("issuers", signer.token(&claims(json!({"iss": [ISSUER, "https://other.example/"]})))),
         ("audience", signer.token(&claims(json!({"aud": ["https://other.example/"]})))),
         ("no issuer", signer.token(&claims(json!({"iss": null})))),
         ("no audience", signer.token(&claims(json!({"aud": null})))),

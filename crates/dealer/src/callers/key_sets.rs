@@ -229,6 +229,11 @@ impl Dealer {
                 );
                 tx.save_key_set(url, Err(&reason)).await?;
                 tx.commit().await?;
+                // Whoever wanted another key has had its answer. An issuer that is away is not asked on and on
+                // because of one made-up name; where no keys are known it is.
+                if sets.fetched_at(url).is_some() {
+                    sets.done(url);
+                }
             }
         }
         Ok(())

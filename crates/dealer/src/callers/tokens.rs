@@ -31,6 +31,9 @@ pub(crate) struct OAuth {
 /// What is read of a token. Everything else in it is the issuer's business.
 #[derive(Deserialize)]
 struct Claims {
+    /// One text (RFC 7519, 4.1.1); a list is none, even where it names the issuer among others.
+    #[serde(rename = "iss")]
+    _issuer: String,
     client_id: Option<String>,
     azp: Option<String>,
     sub: Option<String>,
