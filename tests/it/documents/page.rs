@@ -26,7 +26,8 @@ stock, the same leads. A version has an address and a card of its own below the 
 
 const ADDRESSES: &str = "
 `{base}.well-known/agent-card.json` and `{base}a2a` are those of the dealer's `default_contract`. The contract is that
-of the address, whatever a request says. The schemas of each version are served below `{base}schemas/`.
+of the address, whatever a request says. The schemas of each version are served beside its endpoint, as
+`{base}v1.3/schemas/`; those at `{base}schemas/` are of the default one.
 
 All answers on this page are real ones, of a platform with the dealer `tidewater`. Only ids and times, which differ
 each time, have been exchanged. Where versions say the same, it is shown once.
