@@ -36,8 +36,8 @@ pub(crate) async fn serve(request: &HttpRequest, payload: Payload, state: &ApiSt
     };
     let host = state.proxies().host(request).map(host_name).unwrap_or_default();
     match dealer_host(dealer, &host) {
-        Some(place) => at_dealer(request, payload, dealer, place, path).await,
-        None => at_platform(request, payload, state, dealer, path).await,
+        Some(place) => at_dealer(request, payload, dealer, place, &host, path).await,
+        None => at_platform(request, payload, state, dealer, &host, path).await,
     }
 }
 
@@ -57,6 +57,7 @@ async fn at_platform(
     payload: Payload,
     state: &ApiState,
     dealer: &Dealer,
+    host: &str,
     path: &str,
 ) -> HttpResponse {
     if let Some(answered) = ops::serve(request, state, path).await {
@@ -64,7 +65,7 @@ async fn at_platform(
     }
     if let Some(rest) = path.strip_prefix("/t/") {
         let (slug, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        return at_dealer(request, payload, dealer, Place::Slug(slug), rest).await;
+        return at_dealer(request, payload, dealer, Place::Slug(slug), host, rest).await;
     }
     if let Some(name) = path.strip_prefix("/demo/photos/") {
         return photo(request, name);
@@ -88,6 +89,7 @@ async fn at_dealer<'r>(
     payload: Payload,
     dealer: &'r Dealer,
     place: Place<'_>,
+    host: &'r str,
     rest: &'r str,
 ) -> HttpResponse {
     let tenant = match dealer.resolve(place).await {
@@ -127,7 +129,7 @@ async fn at_dealer<'r>(
         }
     }
     observe::note(request, note);
-    let visit = Visit { request, dealer, target: Target { tenant, contract, key }, below };
+    let visit = Visit { request, dealer, target: Target { tenant, contract, key }, host, below };
     (interface.serve)(visit, payload).await
 }
 

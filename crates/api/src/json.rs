@@ -139,7 +139,7 @@ pub(crate) fn value(raw: &RawValue) -> Option<Value> {
 }
 
 /// The text with the two repairs of this module.
-fn repaired(text: &str) -> String {
+pub(crate) fn repaired(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {

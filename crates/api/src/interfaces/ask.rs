@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use actix_web::HttpRequest;
+use actix_web::dev::Payload;
+use actix_web::http::header;
+use actix_web::http::{ConnectionType, StatusCode};
+use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse};
 use contract::{Fault, SkillSpec};
 use dealer::{Answered, Call, Caller, Dealer, Denied};
 use serde_json::Value;
 
 use crate::address::Target;
 use crate::answer;
+use crate::limits::{self, BodyError};
 use crate::observe::{self, Note};
 
 /// The header `Forecourt-Min-Version` is no number.
@@ -29,6 +34,25 @@ pub(crate) fn question(request: &HttpRequest, target: Target, door: &'static str
     let Target { tenant, contract, key } = target;
     let caller = Caller { key, ..Caller::anonymous(door, observe::client(request)) };
     Ok(Call { tenant, contract, caller, min_version })
+}
+
+/// The body of a request, whole.
+///
+/// # Errors
+/// The answer to one that is too large, too slow or broken off.
+pub(crate) async fn body(request: &HttpRequest, payload: Payload) -> Result<Bytes, HttpResponse> {
+    let announced = request.headers().get(header::CONTENT_LENGTH);
+    let announced = announced.and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    let problem = |status, detail| answer::problem(request, status, detail);
+    limits::read_body(payload, announced).await.map_err(|error| match error {
+        BodyError::TooLarge => problem(StatusCode::PAYLOAD_TOO_LARGE, "The body is larger than 1 MiB."),
+        BodyError::TooSlow => {
+            let mut slow = problem(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.");
+            slow.head_mut().set_connection_type(ConnectionType::Close);
+            slow
+        }
+        BodyError::Broken => problem(StatusCode::BAD_REQUEST, "The body could not be read to its end."),
+    })
 }
 
 /// Why a question was not answered.

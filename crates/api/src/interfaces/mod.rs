@@ -3,6 +3,7 @@
 pub(crate) mod a2a;
 pub(crate) mod ask;
 mod card;
+mod mcp;
 mod page;
 pub(crate) mod refused;
 mod schemas;
@@ -25,6 +26,8 @@ pub(crate) struct Visit<'a> {
     pub(crate) dealer: &'a Dealer,
     /// Who is addressed.
     pub(crate) target: Target,
+    /// The host that the client believes to talk to, as hosts are compared: no port, lower case.
+    pub(crate) host: &'a str,
     /// What stands in the path below the interface, without slashes at its ends; empty where nothing does.
     pub(crate) below: &'a str,
 }
@@ -76,6 +79,20 @@ pub(crate) static INTERFACES: &[Interface] = &[
         guarded: true,
         serve: |visit, payload| Box::pin(a2a::serve(visit, payload)),
     },
+    Interface {
+        name: mcp::DOOR,
+        path: "mcp",
+        subtree: false,
+        guarded: true,
+        serve: |visit, payload| Box::pin(mcp::serve(visit, payload)),
+    },
+    Interface {
+        name: "mcp_manifest",
+        path: "mcp.json",
+        subtree: false,
+        guarded: false,
+        serve: |visit, _| Box::pin(mcp::serve_manifest(visit)),
+    },
 ];
 
 impl Interface {
@@ -104,6 +121,8 @@ mod tests {
     fn what_a_request_carries_along_is_small() {
         let rooms = [
             room(a2a::serve),
+            room(mcp::serve),
+            room(|visit, _| mcp::serve_manifest(visit)),
             room(|visit, _| card::serve(visit)),
             room(|visit, _| page::serve(visit)),
             room(|visit, _| schemas::serve(visit)),

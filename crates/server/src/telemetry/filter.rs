@@ -15,9 +15,10 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::Context;
 
 /// Libraries that say more than an operator wants; a filter that names them gets them all the same. `actix_http`
-/// calls it an error when a stranger sends what is no HTTP, and ours at that level are faults to be looked at.
+/// calls it an error when a stranger sends what is no HTTP, and ours at that level are faults to be looked at; `rmcp`
+/// warns of every request that is refused.
 const QUIET: &str = "info,sqlx=warn,sqlx_core=error,actix_server=warn,actix_web=warn,actix_http=off,h2=warn,hyper=warn,\
-                     hyper_util=warn,reqwest=warn,rustls=warn,mio=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
+                     hyper_util=warn,reqwest=warn,rmcp=error,rustls=warn,mio=warn,opentelemetry=warn,opentelemetry_sdk=warn,\
                      opentelemetry-otlp=warn,opentelemetry-http=warn";
 
 /// Our crates: their spans are what traces and log lines are made of.

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use actix_web::dev::Payload;
+use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderValue};
-use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse};
 use contract::{ContractSpec, ContractVersion, Fault};
 use dealer::{Dealer, Denied, Place, ResolveError, Tenant};
@@ -27,7 +27,6 @@ use super::Visit;
 use super::ask::{self, NoVersion, Refused};
 use crate::address::Target;
 use crate::ids;
-use crate::limits::{self, BodyError};
 use crate::observe::{self, Note};
 use crate::{answer, callers};
 
@@ -72,27 +71,9 @@ async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, doo
     let Some(spec) = door.contract().spec() else {
         return answer::not_found(request);
     };
-    let announced = request.headers().get(header::CONTENT_LENGTH);
-    let announced = announced.and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
-    let body = match limits::read_body(payload, announced).await {
+    let body = match ask::body(request, payload).await {
         Ok(body) => body,
-        Err(BodyError::TooLarge) => {
-            let detail = "The body is larger than 1 MiB.";
-            return answer::problem(request, StatusCode::PAYLOAD_TOO_LARGE, detail);
-        }
-        Err(BodyError::TooSlow) => {
-            let detail = "The body did not arrive in time.";
-            let mut slow = answer::problem(request, StatusCode::REQUEST_TIMEOUT, detail);
-            slow.head_mut().set_connection_type(ConnectionType::Close);
-            return slow;
-        }
-        Err(BodyError::Broken) => {
-            return answer::problem(
-                request,
-                StatusCode::BAD_REQUEST,
-                "The body could not be read to its end.",
-            );
-        }
+        Err(refused) => return refused,
     };
     let exchange = Exchange { request, dealer, door: &door, spec };
     let ran = exchange.run(&body, &mut note).await;
