@@ -47,23 +47,29 @@ pub(crate) fn turns(
     agenda: Option<(&str, Department)>,
 ) -> Vec<i64> {
     let hex = |half: &[u8; 16]| u128::from_be_bytes(*half).to_string();
-    let number = |value: Value| {
-        let [a, b, c, d, e, f, g, h, ..] = half(&value);
-        i64::from_be_bytes([a, b, c, d, e, f, g, h])
-    };
     let mut turns: Vec<i64> = [
-        key.map(|(contract, key)| json!([tenant.0, "key", contract, key])),
         fingerprint.email.map(|email| json!(["lead", hex(&email), hex(&fingerprint.vehicle)])),
         fingerprint.phone.map(|phone| json!(["lead", hex(&phone), hex(&fingerprint.vehicle)])),
         agenda.map(|(rooftop, department)| json!([tenant.0, "agenda", rooftop, department.as_str()])),
     ]
     .into_iter()
     .flatten()
-    .map(number)
+    .map(|value| number(&value))
+    .chain(key.map(|(contract, key)| turn_of_key(tenant, contract, key)))
     .collect();
     turns.sort_unstable();
     turns.dedup();
     turns
+}
+
+/// The turn of an idempotency key.
+pub(super) fn turn_of_key(tenant: TenantId, contract: &str, key: &str) -> i64 {
+    number(&json!([tenant.0, "key", contract, key]))
+}
+
+fn number(value: &Value) -> i64 {
+    let [a, b, c, d, e, f, g, h, ..] = half(value);
+    i64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
 fn half(value: &Value) -> [u8; 16] {

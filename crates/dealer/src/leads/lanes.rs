@@ -1,15 +1,32 @@
 //! Turns within this process.
 //!
 //! What decides are the turns of the database, which all processes see. These are taken before them, so that a
-//! thousand copies of one lead wait here, and not each with a connection that others need.
+//! thousand copies of one lead wait here, and not each with a connection that others need. Who comes out tells those
+//! who wait what was answered, so that copies ask the database once.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use store::TenantId;
 use tokio::sync::OwnedMutexGuard;
 
-type Lane = Arc<tokio::sync::Mutex<()>>;
+type Lane = Arc<tokio::sync::Mutex<Option<Told>>>;
+
+/// What was answered to a key, and is on disk. Forgotten as soon as nobody waits for that turn any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Whose key it is; a turn is only a number, which two keys might share.
+    pub(crate) tenant: TenantId,
+    /// Of which contract.
+    pub(crate) contract: &'static str,
+    /// The key.
+    pub(crate) key: String,
+    /// Hash of the canonical request.
+    pub(crate) hash: [u8; 32],
+    /// The payload.
+    pub(crate) answer: String,
+}
 
 /// Who is at what.
 #[derive(Debug, Default)]
@@ -21,7 +38,23 @@ pub(crate) struct Lanes {
 #[derive(Debug)]
 pub(crate) struct Held {
     lanes: Arc<Mutex<HashMap<i64, Lane>>>,
-    turns: Vec<(i64, Option<OwnedMutexGuard<()>>)>,
+    turns: Vec<(i64, Option<OwnedMutexGuard<Option<Told>>>)>,
+}
+
+impl Held {
+    /// What the one before in this turn was answered.
+    pub(crate) fn told(&self, turn: i64) -> Option<&Told> {
+        let (_, guard) = self.turns.iter().find(|(held, _)| *held == turn)?;
+        guard.as_ref()?.as_ref()
+    }
+
+    /// Tells those who wait for this turn. Only what is committed may be told.
+    pub(crate) fn tell(&mut self, turn: i64, told: Told) {
+        let place = self.turns.iter_mut().find(|(held, _)| *held == turn);
+        if let Some((_, Some(guard))) = place {
+            **guard = Some(told);
+        }
+    }
 }
 
 impl Lanes {
@@ -88,5 +121,29 @@ mod tests {
         }
         assert!(lock(&lanes.held).is_empty());
         drop(lanes.enter(&[]).await);
+    }
+
+    #[tokio::test]
+    async fn who_waits_is_told_and_who_comes_later_is_not() {
+        let lanes = Arc::new(Lanes::default());
+        let told = Told {
+            tenant: TenantId(uuid::Uuid::from_u128(1)),
+            contract: "v3.0",
+            key: "k".into(),
+            hash: [7; 32],
+            answer: "{}".into(),
+        };
+        let mut first = lanes.enter(&[1, 2]).await;
+        assert_eq!(first.told(1), None);
+        let second = tokio::spawn({
+            let lanes = Arc::clone(&lanes);
+            async move { lanes.enter(&[1, 3]).await.told(1).cloned() }
+        });
+        tokio::task::yield_now().await;
+        first.tell(1, told.clone());
+        assert_eq!(first.told(2), None);
+        drop(first);
+        assert_eq!(second.await.unwrap(), Some(told));
+        assert_eq!(lanes.enter(&[1]).await.told(1), None);
     }
 }

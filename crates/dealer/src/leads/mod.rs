@@ -26,6 +26,8 @@ use crate::policy::Policy;
 use crate::{Call, Dealer};
 use visit::{SettledVisit, Visit};
 
+use lanes::{Held, Told};
+
 pub(crate) use lanes::Lanes;
 pub(crate) use rooftop::Rooftop;
 
@@ -135,7 +137,13 @@ impl<'a> Lead<'a> {
         let key = self.request.idempotency_key.as_deref().map(|key| (contract, key));
         let agenda = visit.as_ref().and_then(Visit::agenda);
         let turns = fingerprint::turns(tenant.id, key, &fingerprint, agenda);
-        let _held = dealer.inner.lanes.enter(&turns).await;
+        let key_turn = key.map(|(contract, key)| fingerprint::turn_of_key(tenant.id, contract, key));
+        let mut held = dealer.inner.lanes.enter(&turns).await;
+        let told = key_turn.and_then(|turn| held.told(turn));
+        if let Some(known) = told.filter(|told| self.is_key_of(told)) {
+            let known = KnownKey { request_hash: known.hash, answer: known.answer.clone() };
+            return self.replayed(known);
+        }
         let mut tx = dealer.inner.store.tenant(tenant.id).await.map_err(Fault::internal)?;
         let wanted = TurnWanted {
             turns: &turns,
@@ -148,7 +156,9 @@ impl<'a> Lead<'a> {
         let turn = tx.lead_turn(&wanted).await.map_err(Fault::internal)?;
         if let Some(known) = turn.known {
             tx.rollback().await.ok();
-            return self.replayed(known);
+            let answer = self.replayed(known)?;
+            self.tell(&mut held, key_turn, &answer);
+            return Ok(answer);
         }
         let lead_id = turn.earlier.unwrap_or_else(Uuid::now_v7);
         let settled = match visit {
@@ -185,7 +195,30 @@ impl<'a> Lead<'a> {
             settled.book(&mut tx, lead_id, self.now).await.map_err(Fault::internal)?;
         }
         tx.commit().await.map_err(Fault::internal)?;
+        self.tell(&mut held, key_turn, &answer);
         Ok(answer)
+    }
+
+    fn is_key_of(&self, told: &Told) -> bool {
+        told.tenant == self.call.tenant.id
+            && told.contract == self.call.contract.as_str()
+            && self.key() == Some(told.key.as_bytes())
+    }
+
+    /// Tells copies of this request that wait in this process.
+    fn tell(&self, held: &mut Held, key_turn: Option<i64>, answer: &str) {
+        if let (Some(turn), Some(key)) = (key_turn, &self.request.idempotency_key) {
+            held.tell(
+                turn,
+                Told {
+                    tenant: self.call.tenant.id,
+                    contract: self.call.contract.as_str(),
+                    key: key.clone(),
+                    hash: self.hash,
+                    answer: answer.to_owned(),
+                },
+            );
+        }
     }
 
     async fn settled(
