@@ -10,6 +10,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use contract::ContractVersion;
 use dealer::{CallerKey, Dealer, OwnHost, Place, ResolveError, Tenant};
 
+use crate::interfaces::discovery::{self, Wanted};
 use crate::interfaces::{self, Visit};
 use crate::observe::{self, Note};
 use crate::{ApiState, answer, callers, cors, ops, pages, photos};
@@ -73,7 +74,11 @@ async fn at_platform(
     let mut segments = path.trim_start_matches('/').trim_end_matches('/').split('/');
     match (segments.next(), segments.next(), segments.next()) {
         (Some(""), None, None) => pages::platform(request, dealer).await,
-        (Some(contract), Some("a2a"), None) => match built(contract) {
+        (Some(".well-known"), Some("api-catalog"), None) => {
+            Box::pin(discovery::platform(request, dealer, Wanted::Catalog)).await
+        }
+        (Some("llms.txt"), None, None) => Box::pin(discovery::platform(request, dealer, Wanted::Llms)).await,
+        (Some(contract), Some("a2a"), None) => match served(contract, dealer) {
             // In a box, as those of a dealer's own address are: else every request would carry its room along.
             Some(contract) => {
                 Box::pin(interfaces::a2a::serve_shared(request, payload, dealer, contract)).await
@@ -145,8 +150,10 @@ fn photo(request: &HttpRequest, name: &str) -> HttpResponse {
     }
 }
 
-fn built(name: &str) -> Option<ContractVersion> {
-    ContractVersion::from_str(name).ok().filter(|version| version.spec().is_some())
+/// The contract of that name, if this build has it and it may be served at this origin.
+fn served(name: &str, dealer: &Dealer) -> Option<ContractVersion> {
+    let version = ContractVersion::from_str(name).ok()?;
+    version.spec().is_some_and(|spec| dealer.addresses().allow(spec)).then_some(version)
 }
 
 /// A host as it is compared: no port, no trailing dot, lower case.

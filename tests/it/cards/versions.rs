@@ -140,6 +140,15 @@ async fn the_draft_is_refused_at_a_public_origin_in_clear_words() {
         assert!(problems[0].starts_with(place), "{body}: {problems:?}");
         assert!(place.contains("default") || problems[0].contains("--serve-draft"), "{problems:?}");
     }
+    // Nor does the address that all dealers share tell its identifiers.
+    let origin = format!("http://127.0.0.1:{}", platform.application().port());
+    let headers = [("host", "dealers.example"), ("content-type", "application/json"), ("a2a-version", "1.0")];
+    for (path, status) in [("/latest/a2a", 404), ("/v1.3/a2a", 200), ("/v3.0/a2a", 200)] {
+        let body = br#"{"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {}}"#;
+        let reply = Wire::to(&origin).send("POST", path, &headers, body).await;
+        assert_eq!(reply.status, status, "{path}");
+        assert!(!String::from_utf8_lossy(&reply.body).contains("draft.autoagentprotocol"), "{path}");
+    }
     platform.stop().await;
 }
 
