@@ -9,7 +9,7 @@ use actix_web::{HttpRequest, HttpResponse};
 const ANYBODY: HeaderValue = HeaderValue::from_static("*");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, OPTIONS");
 const READABLE: HeaderValue = HeaderValue::from_static(
-    "etag, last-modified, a2a-extensions, x-request-id, www-authenticate, retry-after",
+    "etag, last-modified, link, forecourt-inventory-version, a2a-extensions, x-request-id, www-authenticate, retry-after",
 );
 /// How long a browser may remember, in seconds.
 const REMEMBER: HeaderValue = HeaderValue::from_static("86400");

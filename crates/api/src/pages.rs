@@ -8,7 +8,7 @@ use contract::payload::SortField;
 use contract::{ContractSpec, ContractVersion, SkillId};
 use dealer::{Dealer, Place, Tenant};
 
-use crate::answer;
+use crate::{answer, interfaces};
 
 /// How many dealers the platform's page lists.
 const LISTED: usize = 50;
@@ -88,6 +88,8 @@ pub(crate) async fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResp
              <tr><td><code>{origin}/t/{{slug}}/</code></td><td>a dealer, in its default contract version</td></tr>\
              <tr><td><code>{origin}/t/{{slug}}/v3.0/</code></td><td>a dealer, in a named contract version</td></tr>\
              <tr><td><code>…/.well-known/agent-card.json</code></td><td>its Agent Card in that version</td></tr>\
+             <tr><td><code>…/docs</code>, <code>…/openapi.json</code></td><td>its skills as plain HTTP in that \
+             version</td></tr>\
              <tr><td><code>…/schemas/</code></td><td>the schemas of that version</td></tr>\
              <tr><td><code>…/a2a</code></td><td>its A2A JSON-RPC endpoint (POST)</td></tr>\
              <tr><td><code>{origin}/v3.0/a2a</code></td><td>one endpoint for all dealers; \
@@ -119,6 +121,13 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
         );
         return html(request, &tenant.name, &body, None);
     }
+    let vehicles = match tenant.skills.contains(&SkillId::InventorySearch) {
+        true => {
+            let address = escaped(&format!("{}{contract}/vehicles", tenant.base));
+            format!("<tr><th>Vehicles</th><td><a href=\"{address}\">{address}</a></td></tr>")
+        }
+        false => String::new(),
+    };
     push(
         &mut body,
         format_args!(
@@ -127,12 +136,17 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
              <tr><th>Agent Card</th><td><a href=\"{card}\">{card}</a></td></tr>\
              <tr><th>Endpoint</th><td><code>{endpoint}</code> (A2A 1.0, JSON-RPC, POST)</td></tr>\
              <tr><th>Extension</th><td><code>{uri}</code></td></tr>\
+             <tr><th>Plain HTTP</th><td><a href=\"{docs}\">{docs}</a>, \
+             <a href=\"{openapi}\">openapi.json</a></td></tr>{vehicles}\
              <tr><th>Schemas</th><td><a href=\"{schemas}\">{schemas}</a></td></tr>\
              <tr><th>Callers</th><td>{callers}</td></tr></table>",
             name = escaped(&tenant.name),
             card = escaped(&card),
             endpoint = escaped(&endpoint),
             uri = spec.extension_uri,
+            docs = escaped(&format!("{}{contract}/docs", tenant.base)),
+            openapi = escaped(&format!("{}{contract}/openapi.json", tenant.base)),
+            vehicles = vehicles,
             schemas = escaped(&format!("{}{contract}/schemas/", tenant.base)),
             callers = who_may_ask(tenant),
         ),
@@ -145,7 +159,22 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
     }
     body.push_str("</table>");
     try_it(&mut body, tenant, &tenant.base, contract);
-    html(request, &tenant.name, &body, Some(&card))
+    let link = |relation: &str, kind: &str, address: &str| {
+        format!("<link rel={relation} type=\"{kind}\" href=\"{}\">", escaped(address))
+    };
+    let mut head = format!(
+        "<link rel=alternate type=\"application/json\" title=\"Agent Card\" href=\"{}\">",
+        escaped(&card)
+    );
+    head +=
+        &link("service-desc", "application/openapi+json", &format!("{}{contract}/openapi.json", tenant.base));
+    head += &link("service-doc", "text/html", &format!("{}{contract}/docs", tenant.base));
+    head +=
+        &link("api-catalog", "application/linkset+json", &format!("{}.well-known/api-catalog", tenant.base));
+    if let Some(dealer) = interfaces::json_ld::dealer(tenant) {
+        head += &interfaces::json_ld::script(&dealer);
+    }
+    page(request, &tenant.name, &head, &body)
 }
 
 /// Every version that the dealer publishes, and which one its bare address selects.
@@ -232,21 +261,25 @@ pub fn search_command(tenant: &Tenant, endpoint: &str, spec: &ContractSpec) -> S
 }
 
 fn html(request: &HttpRequest, title: &str, body: &str, card: Option<&str>) -> HttpResponse {
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return answer::wrong_method(request, "GET, HEAD, OPTIONS");
-    }
     let link = card.map(|card| {
         format!(
             "<link rel=alternate type=\"application/json\" title=\"Agent Card\" href=\"{}\">",
             escaped(card)
         )
     });
+    page(request, title, &link.unwrap_or_default(), body)
+}
+
+/// A page of ours: `head` and `body` are markup.
+pub(crate) fn page(request: &HttpRequest, title: &str, head: &str, body: &str) -> HttpResponse {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return answer::wrong_method(request, "GET, HEAD, OPTIONS");
+    }
     let page = format!(
         "<!doctype html><html lang=en><head><meta charset=utf-8><title>{}</title>\
-         <meta name=viewport content=\"width=device-width,initial-scale=1\">{}<link rel=icon href=\"{ICON}\"><style>{STYLE}</style></head>\
+         <meta name=viewport content=\"width=device-width,initial-scale=1\">{head}<link rel=icon href=\"{ICON}\"><style>{STYLE}</style></head>\
          <body><main>{body}</main></body></html>",
         escaped(title),
-        link.unwrap_or_default(),
     );
     HttpResponse::Ok()
         .content_type("text/html; charset=utf-8")
@@ -261,13 +294,14 @@ fn html(request: &HttpRequest, title: &str, body: &str, card: Option<&str>) -> H
         .body(page)
 }
 
-fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
+/// Appends formatted text.
+pub(crate) fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
     // Writing to a String cannot fail.
     let _ = out.write_fmt(text);
 }
 
 /// Text as it may stand in HTML, in an attribute too.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -3,10 +3,14 @@
 pub(crate) mod a2a;
 pub(crate) mod ask;
 mod card;
+pub(crate) mod discovery;
+mod http;
+pub(crate) mod json_ld;
 mod mcp;
 mod page;
 pub(crate) mod refused;
 mod schemas;
+mod vehicles;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -93,6 +97,76 @@ pub(crate) static INTERFACES: &[Interface] = &[
         guarded: false,
         serve: |visit, _| Box::pin(mcp::serve_manifest(visit)),
     },
+    Interface {
+        name: http::DOOR,
+        path: http::SKILLS,
+        subtree: true,
+        guarded: true,
+        serve: |visit, payload| Box::pin(http::post(visit, payload)),
+    },
+    Interface {
+        name: http::DOOR,
+        path: "dealer",
+        subtree: true,
+        guarded: true,
+        serve: |visit, _| Box::pin(http::get(visit, "dealer")),
+    },
+    Interface {
+        name: http::DOOR,
+        path: "facets",
+        subtree: true,
+        guarded: true,
+        serve: |visit, _| Box::pin(http::get(visit, "facets")),
+    },
+    Interface {
+        name: http::DOOR,
+        path: "inventory",
+        subtree: true,
+        guarded: true,
+        serve: |visit, _| Box::pin(http::get(visit, "inventory")),
+    },
+    Interface {
+        name: "openapi",
+        path: "openapi.json",
+        subtree: false,
+        guarded: false,
+        serve: |visit, _| Box::pin(http::serve(visit, http::Form::Json)),
+    },
+    Interface {
+        name: "openapi",
+        path: "openapi.yaml",
+        subtree: false,
+        guarded: false,
+        serve: |visit, _| Box::pin(http::serve(visit, http::Form::Yaml)),
+    },
+    Interface {
+        name: "docs",
+        path: "docs",
+        subtree: false,
+        guarded: false,
+        serve: |visit, _| Box::pin(http::serve(visit, http::Form::Html)),
+    },
+    Interface {
+        name: vehicles::DOOR,
+        path: "vehicles",
+        subtree: true,
+        guarded: true,
+        serve: |visit, _| Box::pin(vehicles::serve(visit)),
+    },
+    Interface {
+        name: "llms",
+        path: "llms.txt",
+        subtree: false,
+        guarded: false,
+        serve: |visit, _| Box::pin(discovery::llms(visit)),
+    },
+    Interface {
+        name: "catalog",
+        path: ".well-known/api-catalog",
+        subtree: false,
+        guarded: false,
+        serve: |visit, _| Box::pin(discovery::catalog(visit)),
+    },
 ];
 
 impl Interface {
@@ -126,6 +200,12 @@ mod tests {
             room(|visit, _| card::serve(visit)),
             room(|visit, _| page::serve(visit)),
             room(|visit, _| schemas::serve(visit)),
+            room(http::post),
+            room(|visit, _| http::get(visit, "inventory")),
+            room(|visit, _| http::serve(visit, http::Form::Json)),
+            room(|visit, _| vehicles::serve(visit)),
+            room(|visit, _| discovery::llms(visit)),
+            room(|visit, _| discovery::catalog(visit)),
         ];
         assert!(rooms.iter().all(|room| *room <= 4096), "{rooms:?}");
     }

@@ -33,7 +33,11 @@ pub(super) async fn serve(visit: Visit<'_>) -> HttpResponse {
 }
 
 /// A document that changes with the build or the dealer alone.
-pub(super) fn found(visit: &Visit<'_>, media_type: &str, text: impl Into<String> + AsRef<str>) -> HttpResponse {
+pub(super) fn found(
+    visit: &Visit<'_>,
+    media_type: &str,
+    text: impl Into<String> + AsRef<str>,
+) -> HttpResponse {
     let digest = Sha256::digest(text.as_ref());
     let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let etag = format!("\"{digits}\"");

@@ -1,0 +1,473 @@
+//! The OpenAPI document of one dealer in one contract: what this door does there, and nothing else.
+//!
+//! It is made from the same tables that the door works by: skills, reads, request schemas, error codes, the dealer's
+//! decisions about search and callers.
+
+use actix_web::http::StatusCode;
+use contract::bundle::bundle_below;
+use contract::{ContractSpec, FaultCode, Paging, SkillId, SkillSpec};
+use dealer::Tenant;
+use serde_json::{Map, Value, json};
+
+use super::narrow::Offered;
+use super::parameters::Parameters;
+use super::problem;
+use super::reads::{READS, Read};
+
+/// Where references lead.
+const SCHEMAS: &str = "#/components/schemas/";
+
+/// The document.
+pub(super) fn document(tenant: &Tenant, spec: &ContractSpec) -> Value {
+    let writer = Writer { tenant, spec, offered: Offered::by(tenant, spec) };
+    json!({
+        "openapi": "3.1.0",
+        "info": writer.info(),
+        "servers": [{"url": format!("{}{}", tenant.base, spec.version), "description": tenant.name}],
+        "tags": writer.tags(),
+        "paths": writer.paths(),
+        "components": writer.components(),
+    })
+}
+
+struct Writer<'a> {
+    tenant: &'a Tenant,
+    spec: &'a ContractSpec,
+    offered: Offered<'a>,
+}
+
+/// The group of operations that a skill belongs to: the first word of its id.
+fn group(skill: &SkillSpec) -> &'static str {
+    skill.id.as_str().split('.').next().unwrap_or_default()
+}
+
+/// `InventorySearchRequest` for `inventory-search-request.schema.json`.
+fn component(file: &str) -> String {
+    let stem = file.trim_end_matches(".schema.json");
+    let words = stem
+        .split('-')
+        .map(|word| word.get(..1).unwrap_or_default().to_uppercase() + word.get(1..).unwrap_or_default());
+    words.collect()
+}
+
+/// `inventorySearch` for `inventory.search`.
+fn operation_id(skill: &SkillSpec) -> String {
+    let mut words = skill.id.as_str().split(['.', '_']);
+    let first = words.next().unwrap_or_default().to_owned();
+    let rest = words
+        .map(|word| word.get(..1).unwrap_or_default().to_uppercase() + word.get(1..).unwrap_or_default());
+    std::iter::once(first).chain(rest).collect()
+}
+
+/// Every code that a skill can refuse with at this door.
+fn codes(skill: SkillId, spec: &ContractSpec) -> impl Iterator<Item = FaultCode> {
+    use FaultCode as Code;
+    let possible = move |code: &FaultCode| match code {
+        Code::SchemaValidationFailed
+        | Code::MissingRequiredField
+        | Code::UnsupportedSkill
+        | Code::DealerNotFound
+        | Code::RateLimited
+        | Code::InternalError => true,
+        Code::UnsupportedFilter => matches!(skill, SkillId::InventorySearch | SkillId::InventoryFacets),
+        Code::UnsupportedSort | Code::InvalidCursor => skill == SkillId::InventorySearch,
+        Code::VehicleNotFound | Code::VehicleUnavailable => {
+            matches!(skill, SkillId::InventoryVehicle | SkillId::LeadSubmit)
+        }
+        Code::InvalidCondition
+        | Code::ContactConsentRequired
+        | Code::InvalidConsent
+        | Code::AppointmentTimeUnavailable
+        | Code::IdempotencyConflict => skill == SkillId::LeadSubmit,
+    };
+    let known = |code: &FaultCode| spec.number(*code).is_some();
+    FaultCode::ALL.iter().filter(move |code| possible(code) && known(code)).copied()
+}
+
+impl Writer<'_> {
+    fn skills(&self) -> impl Iterator<Item = &'static SkillSpec> {
+        self.tenant.skills.iter().map(|id| id.spec())
+    }
+
+    fn info(&self) -> Value {
+        let tenant = self.tenant;
+        let mut text = format!(
+            "The skills of {} by the Auto Agent Protocol, as plain HTTP. The same questions get the same answers by A2A. \
+             `POST /skills/{{skill}}` takes the request payload of a skill and gives the payload of its answer; reads \
+             have addresses of their own besides. A list parameter is repeated for each value; a parameter that is not \
+             known is refused, as is every other breach of a request schema, all at once. A refusal is a problem \
+             document (RFC 9457) whose member `error` is the error of the protocol: act on its `code` and `retryable`. \
+             A request body may have 1 MiB and nest 64 levels deep.",
+            tenant.name,
+        );
+        for (limit, whose) in [
+            (tenant.policy.rate_limit, "All callers together"),
+            (tenant.policy.caller_rate_limit, "Each caller"),
+        ] {
+            if let Some(limit) = limit {
+                text.push_str(&format!(
+                    " {whose} may ask {} times in {} seconds.",
+                    limit.requests, limit.per_seconds
+                ));
+            }
+        }
+        if tenant.sandbox {
+            text.push_str(" This is a sandbox dealer: for trying out; nothing here is for sale.");
+        }
+        json!({
+            "title": format!("{} ({})", tenant.name, self.spec.version),
+            "version": self.spec.full_version,
+            "description": text,
+            "contact": {"name": tenant.name, "url": tenant.base},
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        })
+    }
+
+    fn tags(&self) -> Value {
+        let texts = [
+            ("dealer", "Who the dealer is."),
+            ("inventory", "What the dealer has in stock."),
+            ("lead", "Handing a shopper over to the dealer."),
+        ];
+        let used = |name: &str| self.skills().any(|skill| group(skill) == name);
+        texts
+            .iter()
+            .filter(|(name, _)| used(name))
+            .map(|(name, text)| json!({"name": name, "description": text}))
+            .collect()
+    }
+
+    fn paths(&self) -> Value {
+        let mut paths = Map::new();
+        for skill in self.skills() {
+            paths.insert(format!("/{}/{}", super::SKILLS, skill.id), json!({"post": self.post(skill)}));
+        }
+        for read in READS.iter().filter(|read| self.tenant.skills.contains(&read.skill)) {
+            paths.insert(format!("/{}", read.path), json!({"get": self.get(read)}));
+        }
+        Value::Object(paths)
+    }
+
+    fn post(&self, skill: &SkillSpec) -> Value {
+        let examples = self.examples(skill.request_schema);
+        json!({
+            "operationId": operation_id(skill),
+            "summary": skill.name,
+            "description": skill.description,
+            "tags": [group(skill)],
+            "security": self.security(skill),
+            "requestBody": {
+                "required": true,
+                "description": "The request payload; `type` may be left out.",
+                "content": {"application/json": {
+                    "schema": {"$ref": format!("{SCHEMAS}{}", component(skill.request_schema))},
+                    "examples": examples,
+                }},
+            },
+            "responses": self.responses(skill, None),
+        })
+    }
+
+    fn get(&self, read: &Read) -> Value {
+        let skill = read.skill.spec();
+        let known = Parameters::of(self.spec, skill);
+        let in_path = read.parameter();
+        let mut parameters = Vec::new();
+        for parameter in known.iter() {
+            let named_by_path = in_path == Some(parameter.name.as_str());
+            // Of several ways to name a vehicle the path has chosen one.
+            let other_name = in_path.is_some() && parameter.name != "dealer_id";
+            if (other_name && !named_by_path) || !self.offered.has(parameter) {
+                continue;
+            }
+            let mut schema = self.offered.schema(parameter);
+            let members = schema.as_object_mut();
+            let (description, example) = members
+                .map(|members| {
+                    let example = members.remove("examples").and_then(|all| all.get(0).cloned());
+                    (members.remove("description"), example)
+                })
+                .unwrap_or_default();
+            let mut shown = json!({
+                "name": parameter.name,
+                "in": if named_by_path { "path" } else { "query" },
+                "description": description,
+                "schema": schema,
+            });
+            if let (Some(example), Some(members)) = (example, shown.as_object_mut()) {
+                members.insert("example".into(), example);
+            }
+            if let (true, Some(members)) = (named_by_path, shown.as_object_mut()) {
+                members.insert("required".into(), true.into());
+            }
+            parameters.push(shown);
+        }
+        json!({
+            "operationId": read.operation,
+            "summary": read.summary,
+            "description": skill.description,
+            "tags": [group(skill)],
+            "security": self.security(skill),
+            "parameters": parameters,
+            "responses": self.responses(skill, Some(read)),
+        })
+    }
+
+    /// The ways to prove who asks; an empty list where everybody may.
+    fn security(&self, skill: &SkillSpec) -> Value {
+        let access = &self.tenant.access;
+        let keys = (!access.is_public() && access.takes_keys()).then(|| json!({"key": []}));
+        let oauth = access.oauth().map(|_| json!({"oauth": [skill.id]}));
+        keys.into_iter().chain(oauth).collect()
+    }
+
+    fn responses(&self, skill: &SkillSpec, read: Option<&Read>) -> Value {
+        let mut responses = Map::new();
+        let mut headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
+        if let Some(members) = headers.as_object_mut() {
+            let mut add = |name: &str, component: &str| {
+                members.insert(name.into(), json!({"$ref": format!("#/components/headers/{component}")}));
+            };
+            if !matches!(skill.id, SkillId::DealerInformation | SkillId::LeadSubmit) {
+                add("Forecourt-Inventory-Version", "InventoryVersion");
+            }
+            if read.is_some() {
+                add("ETag", "ETag");
+            }
+            if read.is_some_and(|read| read.skill == SkillId::InventorySearch) {
+                add("Link", "Link");
+            }
+        }
+        responses.insert(
+            "200".into(),
+            json!({
+                "description": "The answer.",
+                "headers": headers,
+                "content": {"application/json": {
+                    "schema": {"$ref": format!("{SCHEMAS}{}", component(skill.response_schema))},
+                    "examples": self.examples(skill.response_schema),
+                }},
+            }),
+        );
+        if read.is_some() {
+            let text = "Nothing is new since the copy that `If-None-Match` names.";
+            responses.insert("304".into(), json!({"description": text}));
+        }
+        let codes: Vec<_> = codes(skill.id, self.spec).collect();
+        let mut statuses: Vec<u16> = codes.iter().map(|code| code.http_status()).collect();
+        statuses.extend([400, 405, 503]);
+        if read.is_none() {
+            statuses.extend([408, 413, 415]);
+        }
+        if !self.tenant.access.is_public() {
+            statuses.extend([401, 403]);
+        }
+        statuses.sort_unstable();
+        statuses.dedup();
+        for status in statuses {
+            let of_skill: Vec<_> =
+                codes.iter().filter(|code| code.http_status() == status).copied().collect();
+            responses.insert(status.to_string(), self.refusal(status, &of_skill));
+        }
+        Value::Object(responses)
+    }
+
+    /// A status with the codes that it comes with; without one, it is HTTP's own.
+    fn refusal(&self, status: u16, codes: &[FaultCode]) -> Value {
+        let own = match status {
+            400 => "The request is no JSON, or a header of it cannot be read.",
+            401 => "The dealer wants a credential, or the one that was sent opens nothing.",
+            403 => "The credential does not open this skill.",
+            405 => "Another method is served here; `Allow` says which.",
+            408 => "The body did not arrive in time.",
+            413 => "The body is larger than 1 MiB.",
+            415 => "The body is not sent as application/json.",
+            503 => "Not ready yet; please try again.",
+            _ => "",
+        };
+        let mut texts: Vec<String> =
+            codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.meaning())).collect();
+        let http_alone = codes.is_empty();
+        if http_alone || (status == 403 && !self.tenant.access.is_public()) {
+            texts.push(own.to_owned());
+        }
+        let mut headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
+        if let Some(members) = headers.as_object_mut() {
+            if codes.iter().any(|code| code.retryable()) || status == 503 {
+                members.insert("Retry-After".into(), json!({"$ref": "#/components/headers/RetryAfter"}));
+            }
+            if status == 401 {
+                let reference = json!({"$ref": "#/components/headers/Challenge"});
+                members.insert("WWW-Authenticate".into(), reference);
+            }
+        }
+        let mut examples: Map<String, Value> =
+            codes.iter().map(|code| (code.as_str().to_owned(), self.example_of(*code))).collect();
+        if http_alone {
+            let title = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+            let example = json!({"type": "about:blank", "title": title, "status": status, "detail": own,
+                "request_id": "0193a1f01be27d0a8c55f1d4a9f7e7a2"});
+            examples.insert("problem".into(), json!({"value": example}));
+        }
+        json!({
+            "description": texts.join(" "),
+            "headers": headers,
+            "content": {"application/problem+json": {
+                "schema": {"$ref": format!("{SCHEMAS}Problem")},
+                "examples": examples,
+            }},
+        })
+    }
+
+    /// A refusal as it is sent.
+    fn example_of(&self, code: FaultCode) -> Value {
+        let at = |place: &str, keyword: &str, error: &str| json!({"errors": [{"instanceLocation": place, "keyword": keyword, "error": error}]});
+        let (message, details) = match code {
+            FaultCode::SchemaValidationFailed => (
+                "The request has 1 problem; see details.errors.",
+                Some(at("/dealer_id", "type", "must be a string")),
+            ),
+            FaultCode::MissingRequiredField => (
+                "The request has 1 problem; see details.errors.",
+                Some(at("/customer", "required", "is required")),
+            ),
+            FaultCode::RateLimited => {
+                ("Too many calls; wait 12 seconds.", Some(json!({"retry_after_ms": 11_730})))
+            }
+            FaultCode::InvalidCursor => (
+                "The cursor is not one of ours; start again from the first page.",
+                Some(json!({"reason": "malformed"})),
+            ),
+            FaultCode::VehicleNotFound => ("No listing matches the given identifiers.", None),
+            other => (other.meaning(), None),
+        };
+        let mut error = json!({
+            "type": "aap.error",
+            "error_id": "err_01939f1f4be27d0a8c55f1d4a9f7e7a2",
+            "code": code.as_str(),
+            "message": message,
+            "retryable": code.retryable(),
+            "created_at": "2026-11-28T18:25:40.120Z",
+        });
+        if let (Some(details), Some(members)) = (details, error.as_object_mut()) {
+            members.insert("details".into(), details);
+        }
+        let kind = problem::kind(self.tenant, self.spec, code);
+        let value = problem::document(kind, code, "0193a1f01be27d0a8c55f1d4a9f7e7a2", error);
+        json!({"summary": code.meaning(), "value": value})
+    }
+
+    /// The examples of a schema file, as examples of a body.
+    fn examples(&self, file: &str) -> Value {
+        let bundle = bundle_below(self.spec, file, SCHEMAS);
+        let mut listed =
+            bundle.and_then(|mut bundle| Some(bundle.root.get_mut("examples")?.take())).unwrap_or_default();
+        self.offered.prune(&mut listed);
+        let all = listed.as_array().into_iter().flatten().enumerate();
+        all.map(|(i, value)| (format!("example{}", i + 1), json!({"value": value})))
+            .collect::<Map<_, _>>()
+            .into()
+    }
+
+    fn components(&self) -> Value {
+        let mut schemas = Map::new();
+        for file in self.skills().flat_map(|skill| [skill.request_schema, skill.response_schema]) {
+            let Some(bundle) = bundle_below(self.spec, file, SCHEMAS) else { continue };
+            schemas.extend(bundle.definitions);
+            schemas.insert(component(file), bundle.root);
+        }
+        for skill in self.skills() {
+            if let Some(request) = schemas.get_mut(&component(skill.request_schema)) {
+                let required = request.get_mut("required").and_then(Value::as_array_mut);
+                if let Some(required) = required {
+                    required.retain(|name| name != "type");
+                }
+                if let (Some(true), Some(members)) = (
+                    request.get("required").and_then(Value::as_array).map(Vec::is_empty),
+                    request.as_object_mut(),
+                ) {
+                    members.remove("required");
+                }
+            }
+        }
+        self.offered.narrow(&mut schemas);
+        if let Some(bundle) = bundle_below(self.spec, "error.schema.json", SCHEMAS) {
+            schemas.insert("Error".into(), bundle.root);
+        }
+        schemas.insert("Problem".into(), problem_schema());
+        let mut components = json!({"schemas": schemas, "headers": self.headers()});
+        let schemes = self.schemes();
+        if let (false, Some(members)) = (schemes.is_empty(), components.as_object_mut()) {
+            members.insert("securitySchemes".into(), Value::Object(schemes));
+        }
+        components
+    }
+
+    fn headers(&self) -> Value {
+        let header = |text: &str, kind: &str, example: Value| json!({"description": text, "schema": {"type": kind}, "example": example});
+        let next = match self.spec.paging {
+            Paging::Cursor => "cursor",
+            Paging::Skip => "skip",
+        };
+        let link = format!("<{}{}/inventory?{next}=24>; rel=\"next\"", self.tenant.base, self.spec.version);
+        let mut all = json!({
+            "RequestId": header("The id under which this request is logged.", "string",
+                json!("0193a1f01be27d0a8c55f1d4a9f7e7a2")),
+            "RetryAfter": header("Seconds after which the same request can succeed.", "integer", json!(12)),
+        });
+        let has = |id| self.tenant.skills.contains(&id);
+        let reads = READS.iter().any(|read| has(read.skill));
+        let counted = [SkillId::InventorySearch, SkillId::InventoryFacets, SkillId::InventoryVehicle];
+        if let Some(members) = all.as_object_mut() {
+            let mut add = |when: bool, name: &str, value: Value| {
+                if when {
+                    members.insert(name.into(), value);
+                }
+            };
+            let text = "The version of the lot that all of the answer is from.";
+            add(counted.into_iter().any(has), "InventoryVersion", header(text, "integer", json!(7)));
+            let text = "Send it as `If-None-Match` to learn whether anything is new.";
+            add(reads, "ETag", header(text, "string", json!("W/\"1939f1f4-v3.0-3-7\"")));
+            let text = "With `rel=\"next\"` the address of the next page; absent on the last one.";
+            add(has(SkillId::InventorySearch), "Link", header(text, "string", link.into()));
+            let text = "How to prove who asks (RFC 6750).";
+            let challenge = format!("Bearer realm=\"{}\"", self.tenant.slug);
+            add(!self.tenant.access.is_public(), "Challenge", header(text, "string", challenge.into()));
+        }
+        all
+    }
+
+    fn schemes(&self) -> Map<String, Value> {
+        let access = &self.tenant.access;
+        let mut schemes = Map::new();
+        if !access.is_public() && access.takes_keys() {
+            let text = "A key that the dealer's operator gave to its caller.";
+            schemes.insert("key".into(), json!({"type": "http", "scheme": "bearer", "description": text}));
+        }
+        if let Some(oauth) = access.oauth() {
+            let scopes: Map<String, Value> =
+                self.skills().map(|skill| (skill.id.to_string(), skill.name.into())).collect();
+            let flows = json!({"clientCredentials": {"tokenUrl": oauth.token_url, "scopes": scopes}});
+            let text = format!("A token of {} for the audience {}.", oauth.issuer, oauth.audience);
+            schemes.insert("oauth".into(), json!({"type": "oauth2", "description": text, "flows": flows}));
+        }
+        schemes
+    }
+}
+
+fn problem_schema() -> Value {
+    json!({
+        "title": "Problem",
+        "description": "Why a request was not answered (RFC 9457). Where a skill refused it, `error` says why in the words of the protocol.",
+        "type": "object",
+        "properties": {
+            "type": {"type": "string", "format": "uri", "description": "An address that explains the problem; `about:blank` where the status says it all."},
+            "title": {"type": "string", "description": "What kind of problem it is."},
+            "status": {"type": "integer", "description": "The HTTP status."},
+            "detail": {"type": "string", "description": "What is wrong, for people."},
+            "request_id": {"type": "string", "description": "The id under which the request is logged."},
+            "error": {"$ref": format!("{SCHEMAS}Error")},
+        },
+        "required": ["type", "title", "status", "detail", "request_id"],
+    })
+}
