@@ -116,7 +116,7 @@ impl Rules {
             }
             for day in days {
                 found.extend(
-                    self.starts(hours, day)
+                    self.starts(hours, day, length)
                         .filter(|start| self.possible(hours, taken, *start, length).is_some()),
                 );
             }
@@ -136,14 +136,24 @@ impl Rules {
         found
     }
 
-    /// Where visits of a day begin: from the opening on, one a slot.
-    fn starts(&self, hours: Hours<'_>, day: NaiveDate) -> impl Iterator<Item = DateTime<Utc>> {
-        let open = hours.of(day);
+    /// Where visits of a day begin that can end while it is open: from the opening on, one a slot. On most days of a
+    /// wish that is too long for them there are none, and none is tried.
+    fn starts(
+        &self,
+        hours: Hours<'_>,
+        day: NaiveDate,
+        length: TimeDelta,
+    ) -> impl Iterator<Item = DateTime<Utc>> {
         let slot = self.slot;
-        let first = open.map(|open| open.start);
-        let end = open.map(|open| open.end);
-        std::iter::successors(first, move |start| start.checked_add_signed(slot))
-            .take_while(move |start| end.is_some_and(|end| *start < end))
+        let open = hours.of(day);
+        let until = open.map(|open| hours.open_until(open.start));
+        let fits = move |start: &DateTime<Utc>| {
+            let end = start.checked_add_signed(length);
+            open.is_some_and(|open| *start < open.end)
+                && end.is_some_and(|end| until.is_some_and(|until| end <= until))
+        };
+        std::iter::successors(open.map(|open| open.start), move |start| start.checked_add_signed(slot))
+            .take_while(fits)
     }
 }
 

@@ -222,6 +222,18 @@ fn a_visit_that_nothing_has_room_for_gets_no_times() {
     assert_eq!(others(settle(&rare, BERLIN, now, "2026-12-07T12:00:00Z", 30, &[])), ["01-15T09:00Z"]);
 }
 
+#[test]
+fn a_wish_that_no_day_has_room_for_is_soon_known_however_far_ahead_a_dealer_plans() {
+    let far = Policy { appointment_horizon_days: 3650, appointment_slot_minutes: 5, ..Policy::default() };
+    let day = daily("00:00", "23:50");
+    let now = at("2026-12-01T18:00:00Z");
+    let began = std::time::Instant::now();
+    let outcome = Rules::new(&far, now).settle(hours(&day, BERLIN), &[], now, TimeDelta::hours(50));
+    assert_eq!(outcome, Outcome::Nothing);
+    // A thread that tries a million times answers no other dealer's buyers meanwhile.
+    assert!(began.elapsed() < std::time::Duration::from_secs(2), "{:?}", began.elapsed());
+}
+
 /// What a person with the opening hours, a clock and a diary would say of a time.
 fn person_says(
     hours: Hours<'_>,

@@ -5,6 +5,9 @@ use chrono_tz::Tz;
 
 use super::rooftop::{Rooftop, Week};
 
+/// Days that cover the longest visit, and openings over midnight.
+const LOOK_AHEAD: u64 = 9;
+
 /// From a moment to a later one; the end is not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -55,22 +58,28 @@ impl Hours<'_> {
 
     /// Whether a span lies inside hours. Openings that meet, as at midnight, are one.
     pub(crate) fn contain(&self, span: Span) -> bool {
+        self.open_until(span.start) >= span.end
+    }
+
+    /// Until when it is open from a moment on, which is that moment where it is closed then. Looks ahead as far as
+    /// any visit lasts.
+    pub(crate) fn open_until(&self, from: DateTime<Utc>) -> DateTime<Utc> {
         // What opens on one day may be open until the end of the next.
-        let mut date = self.date(span.start).checked_sub_days(Days::new(2));
-        let last = self.date(span.end);
-        let mut covered_to = span.start;
-        while let Some(day) = date.filter(|day| *day <= last) {
+        let mut date = self.date(from).checked_sub_days(Days::new(2));
+        let last = self.date(from).checked_add_days(Days::new(LOOK_AHEAD));
+        let mut until = from;
+        // A day after the one that is reached opens later than that.
+        while let Some(day) =
+            date.filter(|day| last.is_none_or(|last| *day <= last) && *day <= self.date(until))
+        {
             if let Some(open) = self.of(day)
-                && open.start <= covered_to
-                && open.end > covered_to
+                && open.start <= until
+                && open.end > until
             {
-                covered_to = open.end;
-                if covered_to >= span.end {
-                    return true;
-                }
+                until = open.end;
             }
             date = day.succ_opt();
         }
-        false
+        until
     }
 }
