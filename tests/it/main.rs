@@ -22,6 +22,7 @@ mod hostile;
 mod information;
 mod isolation;
 mod leads;
+mod mcp;
 mod memory;
 mod oracle;
 mod outage;

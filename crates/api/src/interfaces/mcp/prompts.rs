@@ -93,14 +93,16 @@ pub(super) fn get(
         return Err(format!("The argument {missing} is needed, as a text."));
     }
     let lines = script.words.lines().filter_map(|line| {
-        let mut line = line.replace("{dealer}", &tenant.name);
-        for (name, ..) in script.arguments {
-            let place = format!("{{{name}}}");
-            if line.contains(&place) {
-                line = line.replace(&place, given(name)?);
+        let mut said = String::new();
+        for (at, part) in line.split(['{', '}']).enumerate() {
+            // Every second part stood in braces.
+            match (at % 2, part) {
+                (0, words) => said.push_str(words),
+                (_, "dealer") => said.push_str(&tenant.name),
+                (_, argument) => said.push_str(given(argument)?),
             }
         }
-        Some(line)
+        Some(said)
     });
     Ok((lines.collect::<Vec<_>>().join("\n"), script.description))
 }
