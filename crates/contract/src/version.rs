@@ -158,6 +158,14 @@ impl ContractSpec {
         let apart = self.numbers_apart.iter().find(|(moved, _)| *moved == code);
         Some(apart.map_or(code.number(), |(_, number)| *number))
     }
+
+    /// Whether the AAP code and a colon stand before the words of `error.message`.
+    ///
+    /// They do where an official SDK shows its callers little more than the message: of the numbers that JSON-RPC
+    /// leaves to servers, and wherever `error.data` has no ErrorInfo.
+    pub fn message_names_code(&self, number: i32) -> bool {
+        self.error_form == ErrorForm::Bare || (-32099..=-32000).contains(&number)
+    }
 }
 
 const SINCE_V3_0: &[FaultCode] = &[

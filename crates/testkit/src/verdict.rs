@@ -123,7 +123,7 @@ fn judge_fault(contract: &Contract, error: &Value, aap: &Value, number: i64, mes
     let expected = spec.number(*code).map(i64::from);
     ensure(expected == Some(number), || format!("{} has the number {expected:?}", code.as_str()))?;
     let own = aap["message"].as_str().unwrap_or_default();
-    let leading = (-32099..=-32000).contains(&number);
+    let leading = (-32099..=-32000).contains(&number) || spec.error_form == ErrorForm::Bare;
     let words = if leading { format!("{}: {own}", code.as_str()) } else { own.to_owned() };
     ensure(message == words, || format!("the message must be {words:?}"))?;
     ensure(aap["retryable"] == code.retryable(), || "retryable is not that of the code".into())?;

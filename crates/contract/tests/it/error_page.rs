@@ -64,10 +64,10 @@ fn page() -> String {
     line("there. HTTP is the status at interfaces that speak plain HTTP.");
     line("");
     line(
-        "`error.message` is that of the AAP error object. Where the number is between -32099 and -32000 it begins with",
+        "`error.message` is that of the AAP error object. In `v1.3`, and where the number is between -32099 and -32000, it",
     );
     line(
-        "the code and a colon (`VEHICLE_NOT_FOUND: …`), because official SDKs show callers of these numbers little else.",
+        "begins with the code and a colon (`VEHICLE_NOT_FOUND: …`), because an official SDK shows callers little else there.",
     );
     line("");
     for spec in CONTRACTS {

@@ -113,7 +113,7 @@ impl Refusal {
             Refusal::Fault(fault) => {
                 let aap = AapError::of(fault, spec);
                 let number = spec.number(aap.code).unwrap_or(aap.code.number());
-                let message = message_of(fault, aap.code, number);
+                let message = message_of(fault, aap.code, spec.message_names_code(number));
                 (number, message, Some(fault_data(fault, aap, spec.error_form)))
             }
         };
@@ -125,13 +125,8 @@ impl Refusal {
     }
 }
 
-/// Of a number that JSON-RPC leaves to servers, official SDKs show their callers little more than the message (or
-/// take it for an error of A2A), so the code leads it.
-fn message_of(fault: &Fault, code: FaultCode, number: i32) -> String {
-    match number {
-        -32099..=-32000 => format!("{}: {}", code.as_str(), fault.message),
-        _ => fault.message.to_string(),
-    }
+fn message_of(fault: &Fault, code: FaultCode, names_code: bool) -> String {
+    if names_code { format!("{}: {}", code.as_str(), fault.message) } else { fault.message.to_string() }
 }
 
 /// `error.data` of a skill fault: the AAP object, alone or led by ErrorInfo and, where fields are at fault,
@@ -206,7 +201,8 @@ mod tests {
                 };
                 assert_eq!(error["code"], number, "{} {code:?}", spec.version);
                 let leads = error["message"] == format!("{said}: Words for people.");
-                assert_eq!(leads, (-32099..=-32000).contains(&number), "{error}");
+                let expected = number <= -32000 && number >= -32099 || spec.error_form == ErrorForm::Bare;
+                assert_eq!(leads, expected, "{error}");
                 assert!(error["message"].as_str().unwrap().ends_with("Words for people."), "{error}");
                 let (aap, before) = match spec.error_form {
                     ErrorForm::Bare => (&error["data"], &[][..]),
