@@ -9,6 +9,7 @@ use contract::{ContractSpec, FaultCode, Paging, SkillId, SkillSpec};
 use dealer::Tenant;
 use serde_json::{Map, Value, json};
 
+use super::flatten;
 use super::narrow::Offered;
 use super::parameters::Parameters;
 use super::problem;
@@ -286,7 +287,7 @@ impl Writer<'_> {
             _ => "",
         };
         let mut texts: Vec<String> =
-            codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.meaning())).collect();
+            codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.meaning().trim())).collect();
         let http_alone = codes.is_empty();
         if http_alone || (status == 403 && !self.tenant.access.is_public()) {
             texts.push(own.to_owned());
@@ -339,7 +340,7 @@ impl Writer<'_> {
                 Some(json!({"reason": "malformed"})),
             ),
             FaultCode::VehicleNotFound => ("No listing matches the given identifiers.", None),
-            other => (other.meaning(), None),
+            other => (other.meaning().trim(), None),
         };
         let mut error = json!({
             "type": "aap.error",
@@ -354,7 +355,7 @@ impl Writer<'_> {
         }
         let kind = problem::kind(self.tenant, self.spec, code);
         let value = problem::document(kind, code, "0193a1f01be27d0a8c55f1d4a9f7e7a2", error);
-        json!({"summary": code.meaning(), "value": value})
+        json!({"summary": code.meaning().trim(), "value": value})
     }
 
     /// The examples of a schema file, as examples of a body.
@@ -391,6 +392,9 @@ impl Writer<'_> {
             }
         }
         self.offered.narrow(&mut schemas);
+        flatten::flatten(&mut schemas);
+        let files = self.skills().flat_map(|skill| [skill.request_schema, skill.response_schema]);
+        flatten::drop_unused(&mut schemas, &files.map(component).collect::<Vec<_>>());
         if let Some(bundle) = bundle_below(self.spec, "error.schema.json", SCHEMAS) {
             schemas.insert("Error".into(), bundle.root);
         }

@@ -2,6 +2,7 @@
 
 mod describe;
 mod documents;
+mod flatten;
 mod narrow;
 mod next;
 mod parameters;

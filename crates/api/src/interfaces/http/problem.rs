@@ -20,7 +20,7 @@ pub(super) fn kind(tenant: &Tenant, spec: &ContractSpec, code: FaultCode) -> Str
 pub(super) fn document(kind: String, code: FaultCode, request_id: &str, error: Value) -> Value {
     json!({
         "type": kind,
-        "title": code.meaning(),
+        "title": code.meaning().trim(),
         "status": code.http_status(),
         "detail": error.get("message"),
         "request_id": request_id,
