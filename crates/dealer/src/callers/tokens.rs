@@ -33,7 +33,7 @@ pub(crate) struct OAuth {
 struct Claims {
     /// One text (RFC 7519, 4.1.1); a list is none, even where it names the issuer among others.
     #[serde(rename = "iss")]
-    _issuer: String,
+    _issuer: Option<String>,
     client_id: Option<String>,
     azp: Option<String>,
     sub: Option<String>,
