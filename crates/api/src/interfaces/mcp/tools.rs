@@ -21,9 +21,11 @@ pub(super) fn skill(name: &str) -> Option<&'static SkillSpec> {
 static NAMES: LazyLock<Vec<(String, &'static SkillSpec)>> =
     LazyLock::new(|| SKILL_SPECS.iter().map(|skill| (name(skill), *skill)).collect());
 
+type Tools = Vec<(SkillId, Tool)>;
+
 /// The tools of each contract. Nothing of them depends on a dealer but which there are, and what a dealer leaves out
 /// of its search.
-static TOOLS: LazyLock<Vec<(ContractVersion, Vec<(SkillId, Tool)>)>> = LazyLock::new(|| {
+static TOOLS: LazyLock<Vec<(ContractVersion, Tools)>> = LazyLock::new(|| {
     let tools = |spec| SKILL_SPECS.iter().map(|skill| (skill.id, tool(spec, skill))).collect();
     CONTRACTS.iter().map(|spec| (spec.version, tools(spec))).collect()
 });
