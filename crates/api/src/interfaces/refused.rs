@@ -1,7 +1,8 @@
 //! A fault in the words of a contract: the AAP error object, the same at every door (AAP.md 6.1).
 
 use chrono::{SecondsFormat, Utc};
-use contract::{ContractSpec, Fault, FaultCode};
+use contract::errors::AAP_ERROR;
+use contract::{ContractSpec, ErrorForm, Fault, FaultCode};
 use serde_json::{Value, json};
 
 /// The AAP error object of a fault, and what doors repeat of it in their own forms.
@@ -12,7 +13,7 @@ pub(crate) struct AapError {
     pub(crate) code: FaultCode,
     /// When it happened, as it stands in the object.
     pub(crate) created_at: String,
-    /// The object, without `@type`; fits the contract's `error.schema.json`.
+    /// The object; fits the contract's `error.schema.json`.
     pub(crate) object: Value,
 }
 
@@ -32,6 +33,9 @@ impl AapError {
         });
         if let (Some(details), Some(members)) = (fault.wire_details(), object.as_object_mut()) {
             members.insert("details".into(), details);
+        }
+        if let (ErrorForm::Tagged, Some(members)) = (spec.error_form, object.as_object_mut()) {
+            members.insert("@type".into(), AAP_ERROR.into());
         }
         AapError { code, created_at, object }
     }

@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use contract::errors::{
-    self, A2A_DOMAIN, AAP_DOMAIN, AAP_ERROR, BAD_REQUEST, ERROR_INFO, ProtocolErrorSpec, STRUCT,
-};
+use contract::errors::{self, A2A_DOMAIN, AAP_DOMAIN, BAD_REQUEST, ERROR_INFO, ProtocolErrorSpec, STRUCT};
 use contract::{ContractSpec, ErrorForm, Fault, FaultCode};
 use serde_json::{Map, Value, json};
 
@@ -132,7 +130,7 @@ fn message_of(fault: &Fault, code: FaultCode, names_code: bool) -> String {
 /// `error.data` of a skill fault: the AAP object, alone or led by ErrorInfo and, where fields are at fault,
 /// BadRequest (AAP.md 6.2).
 fn fault_data(fault: &Fault, error: AapError, form: ErrorForm) -> Value {
-    let AapError { code, created_at, object: mut aap } = error;
+    let AapError { code, created_at, object: aap } = error;
     let retryable = code.retryable();
     let code = code.as_str();
     if form == ErrorForm::Bare {
@@ -160,19 +158,14 @@ fn fault_data(fault: &Fault, error: AapError, form: ErrorForm) -> Value {
     }
     data.push(match form {
         ErrorForm::Struct => json!({"@type": STRUCT, "value": aap}),
-        ErrorForm::Tagged | ErrorForm::Bare => {
-            if let Some(members) = aap.as_object_mut() {
-                members.insert("@type".into(), AAP_ERROR.into());
-            }
-            aap
-        }
+        ErrorForm::Tagged | ErrorForm::Bare => aap,
     });
     Value::Array(data)
 }
 
 #[cfg(test)]
 mod tests {
-    use contract::errors::PROTOCOL_ERRORS;
+    use contract::errors::{AAP_ERROR, PROTOCOL_ERRORS};
     use contract::{CONTRACTS, Contract, Violation};
 
     use super::*;

@@ -5,7 +5,8 @@
 
 use actix_web::http::StatusCode;
 use contract::bundle::bundle_below;
-use contract::{ContractSpec, FaultCode, Paging, SkillId, SkillSpec};
+use contract::errors::AAP_ERROR;
+use contract::{ContractSpec, ErrorForm, FaultCode, Paging, SkillId, SkillSpec};
 use dealer::Tenant;
 use serde_json::{Map, Value, json};
 
@@ -352,6 +353,9 @@ impl Writer<'_> {
         });
         if let (Some(details), Some(members)) = (details, error.as_object_mut()) {
             members.insert("details".into(), details);
+        }
+        if let (ErrorForm::Tagged, Some(members)) = (self.spec.error_form, error.as_object_mut()) {
+            members.insert("@type".into(), AAP_ERROR.into());
         }
         let kind = problem::kind(self.tenant, self.spec, code);
         let value = problem::document(kind, code, "0193a1f01be27d0a8c55f1d4a9f7e7a2", error);
