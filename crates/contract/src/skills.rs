@@ -76,6 +76,10 @@ pub struct SkillSpec {
     pub name: &'static str,
     /// One sentence for cards and tools.
     pub description: &'static str,
+    /// What a model should know before it asks, where skills are offered as tools.
+    pub advice: &'static str,
+    /// Whether it reads and does no more: asking leaves nothing behind and reaches nobody.
+    pub reads: bool,
     /// Card tags.
     pub tags: &'static [&'static str],
     /// `data.type` of a request.
@@ -93,11 +97,14 @@ pub struct SkillSpec {
 }
 
 macro_rules! skill {
-    ($id:ident, $name:literal, $description:literal, $tags:expr, $type_stem:literal, $file_stem:literal) => {
+    ($id:ident, $name:literal, $description:literal, $tags:expr, $type_stem:literal, $file_stem:literal,
+     reads: $reads:literal, $advice:literal) => {
         SkillSpec {
             id: SkillId::$id,
             name: $name,
             description: $description,
+            advice: $advice,
+            reads: $reads,
             tags: $tags,
             request_type: concat!($type_stem, ".request"),
             response_type: concat!($type_stem, ".response"),
@@ -115,7 +122,9 @@ static INFORMATION: SkillSpec = skill!(
     "Tells who the dealer is: rooftops with addresses, contacts, opening hours, standard fees and services.",
     &["dealer", "hours", "contact", "automotive"],
     "dealer.information",
-    "dealer-information"
+    "dealer-information",
+    reads: true,
+    "Use it for questions about location, contact, opening hours or fees."
 );
 static FACETS: SkillSpec = skill!(
     InventoryFacets,
@@ -123,7 +132,10 @@ static FACETS: SkillSpec = skill!(
     "Counts the vehicles in stock by make, model, year, price and more, for all of the stock or a filtered part.",
     &["inventory", "facets", "vehicles", "automotive"],
     "inventory.facets",
-    "inventory-facets"
+    "inventory-facets",
+    reads: true,
+    "Use it first, to learn which makes, models, prices and other values this dealer really has, and take the values \
+     of filters from its answer."
 );
 static SEARCH: SkillSpec = skill!(
     InventorySearch,
@@ -131,7 +143,10 @@ static SEARCH: SkillSpec = skill!(
     "Finds vehicles in stock by filters, sorted and page by page, with exact totals and advertised prices.",
     &["inventory", "search", "vehicles", "automotive"],
     "inventory.search",
-    "inventory-search"
+    "inventory-search",
+    reads: true,
+    "All filters must hold; the values in one list are alternatives. `total` is exact. To see more, ask for the next \
+     page instead of a larger one. For everything about one vehicle ask inventory.vehicle."
 );
 // The skill is `inventory.vehicle`, its media types and schema files are `vehicle-detail-*` (AAP.md 0.1).
 static VEHICLE: SkillSpec = skill!(
@@ -140,7 +155,10 @@ static VEHICLE: SkillSpec = skill!(
     "Gives one vehicle in full, found by VIN, stock number or vehicle id.",
     &["inventory", "vehicle", "detail", "automotive"],
     "inventory.vehicle",
-    "vehicle-detail"
+    "vehicle-detail",
+    reads: true,
+    "Give one of `vehicle_id` (as search results carry it), `vin` or `stock`. A vehicle that was sold meanwhile is \
+     refused with VEHICLE_UNAVAILABLE."
 );
 static LEAD: SkillSpec = skill!(
     LeadSubmit,
@@ -148,7 +166,11 @@ static LEAD: SkillSpec = skill!(
     "Hands a shopper's consented contact request to the dealer, with vehicle, trade-in and appointment.",
     &["lead", "appointment", "consent", "automotive"],
     "lead.submit",
-    "lead-submit"
+    "lead-submit",
+    reads: false,
+    "A person at the dealer will contact the shopper, so ask it only when the shopper has asked for that and agreed to \
+     the words in `consent.consent_text` and to the channels in `consent.allowed_channels`; never make up contact \
+     data or consent. Send an `idempotency_key` (a UUID) and repeat the same one if you must try again."
 );
 
 /// Every skill of the protocol, in the order in which cards list them.
@@ -173,7 +195,7 @@ mod tests {
             assert_eq!(spec.response_media_type, format!("application/vnd.autoagent.{stem}-response+json"));
             assert_eq!(spec.request_schema, format!("{stem}-request.schema.json"));
             assert_eq!(spec.response_schema, format!("{stem}-response.schema.json"));
-            assert!(!spec.tags.is_empty() && !spec.description.is_empty());
+            assert!(!spec.tags.is_empty() && !spec.description.is_empty() && !spec.advice.is_empty());
         }
         assert_eq!("lead.submit.request".parse::<SkillId>(), Err(UnknownSkill));
     }

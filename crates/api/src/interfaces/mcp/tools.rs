@@ -65,48 +65,20 @@ fn limits(tenant: &Tenant, contract: ContractVersion, id: SkillId) -> Option<Str
     Some(words)
 }
 
-/// What a model should know before it calls a tool, after the skill's own sentence.
-fn advice(id: SkillId) -> &'static str {
-    match id {
-        SkillId::DealerInformation => "Use it for questions about location, contact, opening hours or fees.",
-        SkillId::InventoryFacets => {
-            "Use it first, to learn which makes, models, prices and other values this dealer really has, and take \
-             the values of filters from its answer."
-        }
-        SkillId::InventorySearch => {
-            "All filters must hold; the values in one list are alternatives. `total` is exact. To see more, ask for \
-             the next page instead of a larger one. For everything about one vehicle use aap_inventory_vehicle."
-        }
-        SkillId::InventoryVehicle => {
-            "Give one of `vehicle_id` (as search results carry it), `vin` or `stock`. A vehicle that was sold \
-             meanwhile is refused with VEHICLE_UNAVAILABLE."
-        }
-        SkillId::LeadSubmit => {
-            "A person at the dealer will contact the shopper, so call it only when the shopper has asked for that \
-             and agreed to the words in `consent.consent_text` and to the channels in `consent.allowed_channels`; \
-             never make up contact data or consent. Send an `idempotency_key` (a UUID) and repeat the same one if \
-             you must try again."
-        }
-    }
-}
-
 /// Hints for hosts that ask their user before a tool is called.
 fn annotations(skill: &SkillSpec) -> ToolAnnotations {
-    let reads = match skill.id {
-        SkillId::DealerInformation
-        | SkillId::InventoryFacets
-        | SkillId::InventorySearch
-        | SkillId::InventoryVehicle => true,
-        SkillId::LeadSubmit => false,
-    };
     // A lead that is sent again makes no second one: the same key or, without one, the same shopper and vehicle.
     let hints = ToolAnnotations::with_title(skill.name).destructive(false).idempotent(true);
     // What reads sees this dealer's data alone; a lead ends at people.
-    hints.read_only(reads).open_world(!reads)
+    hints.read_only(skill.reads).open_world(!skill.reads)
 }
 
 fn tool(spec: &ContractSpec, skill: &SkillSpec) -> Tool {
-    let description = format!("{} {}", skill.description, advice(skill.id));
+    // Where the advice names another skill, a model knows it by the name of its tool.
+    let advice = NAMES
+        .iter()
+        .fold(skill.advice.to_owned(), |words, (tool, other)| words.replace(other.id.as_str(), tool));
+    let description = format!("{} {advice}", skill.description);
     let meta = spread(skill, spec).into_iter().map(|(key, value)| (key.to_owned(), value.into()));
     Tool::new(name(skill), description, Arc::new(input(spec, skill)))
         .with_title(skill.name)
