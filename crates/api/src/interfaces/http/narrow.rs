@@ -71,6 +71,20 @@ impl<'a> Offered<'a> {
         {
             self.narrow_limit(limit);
         }
+        if let (true, Some(lead)) = (
+            self.tenant.policy.test_drive_requires_vehicle,
+            schemas.get_mut("LeadSubmitRequest").and_then(Value::as_object_mut),
+        ) {
+            let kind = json!({"properties": {"appointment_type": {"const": "test_drive"}}, "required": ["appointment_type"]});
+            lead.insert(
+                "if".into(),
+                json!({"properties": {"appointment": kind}, "required": ["appointment"]}),
+            );
+            lead.insert(
+                "then".into(),
+                json!({"properties": {"vehicle_of_interest": {}}, "required": ["vehicle_of_interest"]}),
+            );
+        }
         if self.search.is_none() {
             return;
         }
