@@ -64,42 +64,52 @@ impl<K> Default for Windows<K> {
 }
 
 impl Quota {
-    /// Takes one call from the dealer's window, or says how long to wait.
-    pub(crate) fn take(&self, tenant: TenantId, limit: RateLimit, now: Instant) -> Result<(), Duration> {
-        let mut windows = self.dealers.lock().unwrap_or_else(PoisonError::into_inner);
-        windows.make_room(&tenant, now);
-        windows.take(tenant, limit, now)
-    }
-
-    /// Takes one call from a caller's window at a dealer, or says how long to wait.
-    pub(crate) fn take_from_caller(
+    /// Takes one call from the caller's window at a dealer and from the dealer's own, where they are limited: from
+    /// both or from none. Otherwise says how long to wait until both have room.
+    pub(crate) fn take(
         &self,
         tenant: TenantId,
-        caller: String,
-        limit: RateLimit,
+        caller: Option<(String, RateLimit)>,
+        dealer: Option<RateLimit>,
         now: Instant,
     ) -> Result<(), Duration> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner).take((tenant, caller), limit, now)
+        // Always in this order. Neither is held by anything else.
+        let mut callers =
+            caller.map(|limited| (self.callers.lock().unwrap_or_else(PoisonError::into_inner), limited));
+        let mut dealers =
+            dealer.map(|limit| (self.dealers.lock().unwrap_or_else(PoisonError::into_inner), limit));
+        let of_caller = callers
+            .as_mut()
+            .map(|(callers, (name, limit))| callers.find((tenant, std::mem::take(name)), *limit, now));
+        let of_dealer = dealers.as_mut().map(|(windows, limit)| {
+            windows.make_room(&tenant, now);
+            windows.find(tenant, *limit, now)
+        });
+        let (of_caller, of_dealer) = match (of_caller.transpose(), of_dealer.transpose()) {
+            (Ok(caller), Ok(dealer)) => (caller, dealer),
+            (Err(one), Err(other)) => return Err(one.max(other)),
+            (Err(wait), Ok(_)) | (Ok(_), Err(wait)) => return Err(wait),
+        };
+        for window in [of_caller, of_dealer].into_iter().flatten() {
+            window.used += 1;
+        }
+        Ok(())
     }
 }
 
 impl Dealer {
-    /// Takes the call from the caller's own window and then from the dealer's, where they are limited.
+    /// Takes the call from the caller's own window and from the dealer's, where they are limited.
     pub(crate) fn take_from_quotas(&self, call: &Call, data: &Value) -> Result<(), Fault> {
-        let refused = |wait: Duration| {
+        let tenant = &call.tenant;
+        let own = call
+            .caller
+            .rate_limit(tenant)
+            .map(|limit| (counted_as(call.caller.counted_as(callers::declared_agent(data))), limit));
+        self.inner.quota.take(tenant.id, own, tenant.policy.rate_limit, Instant::now()).map_err(|wait| {
             let seconds = wait.as_secs() + 1;
             Fault::new(FaultCode::RateLimited, format!("Too many calls; wait {seconds} seconds."))
                 .retry_after(wait)
-        };
-        let tenant = &call.tenant;
-        if let Some(limit) = call.caller.rate_limit(tenant) {
-            let name = counted_as(call.caller.counted_as(callers::declared_agent(data)));
-            self.inner.quota.take_from_caller(tenant.id, name, limit, Instant::now()).map_err(refused)?;
-        }
-        match tenant.policy.rate_limit {
-            Some(limit) => self.inner.quota.take(tenant.id, limit, Instant::now()).map_err(refused),
-            None => Ok(()),
-        }
+        })
     }
 }
 
@@ -114,7 +124,12 @@ fn counted_as(name: String) -> String {
 }
 
 impl Callers {
-    fn take(&mut self, mut key: (TenantId, String), limit: RateLimit, now: Instant) -> Result<(), Duration> {
+    fn find(
+        &mut self,
+        mut key: (TenantId, String),
+        limit: RateLimit,
+        now: Instant,
+    ) -> Result<&mut Window, Duration> {
         if !self.windows.open.contains_key(&key) {
             if self.windows.make_room(&key, now) {
                 self.count();
@@ -131,7 +146,7 @@ impl Callers {
                 *self.of_dealer.entry(key.0).or_default() += 1;
             }
         }
-        self.windows.take(key, limit, now)
+        self.windows.find(key, limit, now)
     }
 
     fn is_full(&self, dealer: TenantId) -> bool {
@@ -159,18 +174,19 @@ impl<K: Eq + Hash> Windows<K> {
         looks
     }
 
-    fn take(&mut self, key: K, limit: RateLimit, now: Instant) -> Result<(), Duration> {
+    /// The window of `key`, if it has room for one more call; else how long until it has.
+    fn find(&mut self, key: K, limit: RateLimit, now: Instant) -> Result<&mut Window, Duration> {
         let length = Duration::from_secs(u64::from(limit.per_seconds));
         let window = self.open.entry(key).or_insert(Window { began: now, length, used: 0 });
         // A changed policy counts from here on; the calls already made in the window still count.
         window.length = length;
         let age = now.duration_since(window.began);
-        if age >= length {
+        // A window begins with the first call that was taken from it.
+        if age >= length || window.used == 0 {
             *window = Window { began: now, length, used: 0 };
         }
         if window.used < limit.requests {
-            window.used += 1;
-            return Ok(());
+            return Ok(window);
         }
         Err(length.saturating_sub(now.duration_since(window.began)))
     }
@@ -194,12 +210,13 @@ mod tests {
         let tenant = TenantId(Uuid::from_u128(1));
         let other = TenantId(Uuid::from_u128(2));
         let start = Instant::now();
-        assert!(quota.take(tenant, LIMIT, start).is_ok());
-        assert!(quota.take(tenant, LIMIT, start + Duration::from_secs(4)).is_ok());
-        let wait = quota.take(tenant, LIMIT, start + Duration::from_secs(4)).unwrap_err();
-        assert_eq!(wait, Duration::from_secs(6));
-        assert!(quota.take(other, LIMIT, start).is_ok(), "dealers do not share a window");
-        assert!(quota.take(tenant, LIMIT, start + Duration::from_secs(10)).is_ok());
+        let take =
+            |tenant, seconds| quota.take(tenant, None, Some(LIMIT), start + Duration::from_secs(seconds));
+        assert!(take(tenant, 0).is_ok());
+        assert!(take(tenant, 4).is_ok());
+        assert_eq!(take(tenant, 4), Err(Duration::from_secs(6)));
+        assert!(take(other, 0).is_ok(), "dealers do not share a window");
+        assert!(take(tenant, 10).is_ok());
     }
 
     #[test]
@@ -207,11 +224,33 @@ mod tests {
         let quota = Quota::default();
         let (a, b) = (TenantId(Uuid::from_u128(1)), TenantId(Uuid::from_u128(2)));
         let now = Instant::now();
-        let take = |tenant, name: &str| quota.take_from_caller(tenant, name.to_owned(), LIMIT, now);
+        let take = |tenant, name: &str| quota.take(tenant, Some((name.to_owned(), LIMIT)), None, now);
         assert!(take(a, "key:x").is_ok() && take(a, "key:x").is_ok());
         assert_eq!(take(a, "key:x"), Err(Duration::from_secs(10)));
         assert!(take(a, "key:y").is_ok());
         assert!(take(b, "key:x").is_ok());
+    }
+
+    #[test]
+    fn a_call_is_taken_from_both_windows_or_from_none() {
+        let quota = Quota::default();
+        let tenant = TenantId(Uuid::from_u128(1));
+        let start = Instant::now();
+        let all = RateLimit { requests: 3, per_seconds: 4 };
+        let take = |name: &str, seconds| {
+            let own = Some((name.to_owned(), LIMIT));
+            quota.take(tenant, own, Some(all), start + Duration::from_secs(seconds))
+        };
+        assert!(take("heron", 0).is_ok() && take("heron", 1).is_ok());
+        // Refused by its own limit: the dealer's last call is there for another.
+        assert_eq!(take("heron", 1), Err(Duration::from_secs(9)));
+        assert!(take("pelican", 1).is_ok());
+        // Refused by the dealer's: it has one call left, and another window of its own begins with its first one.
+        assert_eq!(take("pelican", 2), Err(Duration::from_secs(2)));
+        assert_eq!(take("egret", 3), Err(Duration::from_secs(1)));
+        assert!(take("pelican", 4).is_ok() && take("egret", 4).is_ok() && take("egret", 5).is_ok());
+        // Refused by both: the longer wait is the true one.
+        assert_eq!(take("egret", 6), Err(Duration::from_secs(8)));
     }
 
     #[test]
@@ -229,19 +268,20 @@ mod tests {
         let (flooded, other) = (TenantId(Uuid::from_u128(1)), TenantId(Uuid::from_u128(2)));
         let now = Instant::now();
         let once = RateLimit { requests: 1, per_seconds: 3600 };
+        let take = |dealer, name: String, now| quota.take(dealer, Some((name, once)), None, now);
         for i in 0..MOST_OF_A_DEALER + 10 {
-            let answer = quota.take_from_caller(flooded, format!("agent:{i}"), once, now);
+            let answer = take(flooded, format!("agent:{i}"), now);
             assert_eq!(answer.is_ok(), i <= MOST_OF_A_DEALER, "{i}");
         }
         let windows = || quota.callers.lock().unwrap().windows.open.len();
         assert_eq!(windows(), MOST_OF_A_DEALER + 1);
         for i in 0..10 {
-            assert!(quota.take_from_caller(other, format!("agent:{i}"), once, now).is_ok(), "{i}");
+            assert!(take(other, format!("agent:{i}"), now).is_ok(), "{i}");
         }
         // Whoever has a window keeps it.
-        assert!(quota.take_from_caller(flooded, "agent:5".into(), once, now).is_err());
+        assert!(take(flooded, "agent:5".into(), now).is_err());
         let later = now + Duration::from_secs(3600);
-        assert!(quota.take_from_caller(flooded, "agent:new".into(), once, later).is_ok());
+        assert!(take(flooded, "agent:new".into(), later).is_ok());
         assert_eq!(windows(), 1);
         assert_eq!(quota.callers.lock().unwrap().of_dealer, HashMap::from([(flooded, 1)]));
     }

@@ -56,7 +56,18 @@ async fn the_waiting_time_is_true_and_the_limit_changes_without_a_restart() {
 async fn each_contract_says_it_with_its_own_number() {
     let limit = json!({"rate_limit": {"requests": 1, "per_seconds": 600}});
     let platform = settle(policy("numbered", limit)).await;
-    platform.ask("numbered", search()).result().await;
+    let first = platform.ask("numbered", search()).response().await;
+    assert!(!first.headers().contains_key("retry-after"));
+    // What says nothing about a limit comes without the header.
+    let bad = platform.ask("numbered", json!({"type": "inventory.search.request", "x": 1})).response().await;
+    assert!(!bad.headers().contains_key("retry-after"));
+    let limited = platform.ask("numbered", search()).response().await;
+    assert_eq!(limited.status(), 200);
+    let seconds: u64 = limited.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    let error: Value = limited.json().await.unwrap();
+    let aap = testkit::aap_error(&error["error"]).unwrap();
+    let wait = aap["details"]["retry_after_ms"].as_u64().unwrap();
+    assert!((590..=600).contains(&seconds) && seconds * 1000 >= wait, "{seconds} {wait}");
     for (contract, number) in
         [(ContractVersion::V1_3, -32002), (ContractVersion::Latest, -32000), (ContractVersion::V3_0, -32000)]
     {

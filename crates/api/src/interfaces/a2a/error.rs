@@ -6,6 +6,7 @@ use contract::errors::{self, A2A_DOMAIN, AAP_DOMAIN, BAD_REQUEST, ERROR_INFO, Pr
 use contract::{ContractSpec, ErrorForm, Fault, FaultCode};
 use serde_json::{Map, Value, json};
 
+use crate::interfaces::ask;
 use crate::interfaces::refused::AapError;
 
 /// An error of JSON-RPC or A2A itself; no skill ran.
@@ -101,6 +102,14 @@ impl Refusal {
                 -32602 => "invalid_params",
                 _ => error.spec.reason.unwrap_or("protocol_error"),
             },
+        }
+    }
+
+    /// For the header that may ride along with `RATE_LIMITED` (A2A.md 16.2); other errors come without.
+    pub(super) fn retry_after(&self) -> Option<u64> {
+        match self {
+            Refusal::Fault(fault) if fault.code == FaultCode::RateLimited => ask::retry_after(fault),
+            _ => None,
         }
     }
 

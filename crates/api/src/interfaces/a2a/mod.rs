@@ -91,6 +91,9 @@ async fn answer_at(request: &HttpRequest, payload: Payload, dealer: &Dealer, doo
     if let Some(version) = reply.version {
         respond.insert_header((answer::INVENTORY_VERSION, HeaderValue::from(version)));
     }
+    if let Some(seconds) = reply.retry_after {
+        respond.insert_header((header::RETRY_AFTER, HeaderValue::from(seconds)));
+    }
     respond.body(reply.body)
 }
 
@@ -101,6 +104,8 @@ struct Reply {
     activated: bool,
     /// The version of the lot that it is from.
     version: Option<u64>,
+    /// When a caller of whom there are too many calls may come again, in seconds; the body says it as well.
+    retry_after: Option<u64>,
 }
 
 /// Why a request was not answered with a result.
@@ -138,6 +143,7 @@ impl Exchange<'_> {
         let mut id = "null";
         let mut activated = false;
         let mut version = None;
+        let mut retry_after = None;
         let body = match self.attempt(body, &mut id, &mut activated, &mut version, note).await {
             Ok(body) => {
                 note.outcome = "ok";
@@ -145,6 +151,7 @@ impl Exchange<'_> {
             }
             Err(Stop::Refused(refusal)) => {
                 note.outcome = refusal.name();
+                retry_after = refusal.retry_after();
                 refusal.encode(id, self.spec)
             }
             Err(Stop::Denied(tenant, why)) => {
@@ -152,7 +159,7 @@ impl Exchange<'_> {
                 return Err((tenant, why));
             }
         };
-        Ok(Reply { body, activated, version })
+        Ok(Reply { body, activated, version, retry_after })
     }
 
     async fn attempt<'b>(
