@@ -368,8 +368,21 @@ async fn what_a_dealer_does_not_offer_is_refused_by_its_own_code() {
 
     // What the schema does not know is no question of offers.
     let error = narrow(with("filters", json!({"model": ["x"], "made_up": 1}))).error().await;
-    let unknown = [("/filters/made_up".to_owned(), "additionalProperties".to_owned())];
-    assert_eq!(problems(fault(&error, "SCHEMA_VALIDATION_FAILED")), unknown);
+    // Both kinds are listed all the same, and the schema's comes first.
+    let unknown = ("/filters/made_up".to_owned(), "additionalProperties".to_owned());
+    let mut listed = vec![unknown];
+    listed.extend(at(&["/filters/model"]));
+    assert_eq!(problems(fault(&error, "SCHEMA_VALIDATION_FAILED")), listed);
+    let mut many = with("filters", json!({"price_min": "a lot", "features": ["Tow hitch", 5], "model": []}));
+    many["sort"] = json!({"field": "mileage"});
+    let error = narrow(many).error().await;
+    let found = problems(fault(&error, "SCHEMA_VALIDATION_FAILED"));
+    let unoffered: Vec<_> = found.iter().filter(|(_, keyword)| keyword == "x-unsupported").cloned().collect();
+    assert_eq!(unoffered, at(&["/filters/price_min", "/filters/features/0", "/sort/field"]));
+    for (place, keyword) in [("/filters/price_min", "type"), ("/filters/features/1", "type"), ("/sort/order", "required")] {
+        assert!(found.contains(&(place.to_owned(), keyword.to_owned())), "{place} {found:?}");
+    }
+    assert_eq!(found.len(), 6, "{found:?}");
     fault(
         &narrow(with("sort", json!({"field": "x", "order": "asc"}))).error().await,
         "SCHEMA_VALIDATION_FAILED",

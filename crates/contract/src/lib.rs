@@ -21,6 +21,6 @@ pub use bundle::bundle;
 pub use fault::{Fault, FaultCode, Violation};
 pub use folder::SchemaFile;
 pub use listing::Listing;
-pub use schema::{Contract, SchemaError};
+pub use schema::{Contract, SchemaError, with_further};
 pub use skills::{SKILL_SPECS, SkillId, SkillSpec};
 pub use version::{CONTRACTS, CardRules, ContractSpec, ContractVersion, ErrorForm, ExtensionHeader, Paging};

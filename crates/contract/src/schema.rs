@@ -137,6 +137,19 @@ const MOST_LISTED: usize = 1000;
 /// The keyword of the last violation where not all are listed.
 pub(crate) const MORE: &str = "x-more";
 
+/// Problems of a payload beyond its schema, behind those of the schema and within the same bound.
+pub fn with_further(mut found: Vec<Violation>, mut further: Vec<Violation>) -> Vec<Violation> {
+    let mut more = found.pop_if(|last| last.keyword == MORE).is_some();
+    more |= found.len() + further.len() > MOST_LISTED;
+    further.truncate(MOST_LISTED);
+    found.truncate(MOST_LISTED - further.len());
+    found.append(&mut further);
+    if more {
+        found.push(Violation::new("", MORE, "there are further problems that are not listed"));
+    }
+    found
+}
+
 /// Refuses every reference that leaves the embedded set.
 struct Offline;
 
@@ -282,6 +295,30 @@ fn format_in_words(format: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn problems_beyond_the_schema_stand_within_the_same_bound_and_are_not_the_first_to_go() {
+        let many = |count, keyword: &'static str| vec![Violation::new("/x", keyword, "is wrong"); count];
+        let count =
+            |all: &[Violation], keyword: &str| all.iter().filter(|one| one.keyword == keyword).count();
+        let all = with_further(many(2, "type"), many(3, "x-other"));
+        assert_eq!((all.len(), count(&all, "x-other"), count(&all, MORE)), (5, 3, 0));
+        let mut cut = many(MOST_LISTED, "type");
+        cut.push(Violation::new("", MORE, "there are further problems that are not listed"));
+        assert_eq!(with_further(cut.clone(), Vec::new()), cut);
+        for found in [cut, many(MOST_LISTED, "type"), Vec::new()] {
+            for further in [3, MOST_LISTED + 1] {
+                let all = with_further(found.clone(), many(further, "x-other"));
+                if found.is_empty() && further == 3 {
+                    assert_eq!(all.len(), 3);
+                    continue;
+                }
+                assert_eq!(all.len(), MOST_LISTED + 1);
+                assert_eq!(count(&all, "x-other"), further.min(MOST_LISTED));
+                assert_eq!(all.last().unwrap().keyword, MORE);
+            }
+        }
+    }
 
     #[test]
     fn every_pattern_and_format_of_the_schemas_has_words() {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use contract::{Contract, ContractVersion, Fault, FaultCode, SkillId, SkillSpec, refusal};
+use contract::{Contract, ContractVersion, Fault, FaultCode, SkillId, SkillSpec, refusal, with_further};
 use inventory::cursor::CursorKey;
 use moka::future::Cache;
 use serde_json::Value;
@@ -295,11 +295,9 @@ impl Dealer {
             return Err(skills::unsupported(call, skill.id.as_str()));
         };
         if self.inner.request_checks == RequestChecks::Schema {
-            self.contract(call.contract)?.check(skill.request_schema, &data).map_err(|mut violations| {
-                if skill.id == SkillId::LeadSubmit {
-                    violations.extend(leads::problems(&data, &call.tenant.policy));
-                }
-                refusal::of(skill, &data, violations)
+            self.contract(call.contract)?.check(skill.request_schema, &data).map_err(|violations| {
+                let further = skills::problems(call, skill.id, &data);
+                refusal::of(skill, &data, with_further(violations, further))
             })?;
         }
         self.take_from_quotas(call, &data)?;

@@ -20,7 +20,7 @@ impl Skill for Facets {
         raw: &Value,
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Fault> {
-        search::check_offered(call, dealer.contract(call.contract)?.spec(), &request, raw)?;
+        search::check_offered(call, raw)?;
         let view = dealer.inner.lot(call).await?;
         open_payload(out, Self::ID);
         out.extend_from_slice(&inventory::facets(&view.current.snapshot, &request.filters));

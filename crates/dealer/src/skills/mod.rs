@@ -13,7 +13,7 @@ use contract::{Fault, FaultCode, SKILL_SPECS, SkillId, SkillSpec, Violation};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Call, Dealer};
+use crate::{Call, Dealer, leads};
 
 /// One AAP skill.
 pub(crate) trait Skill {
@@ -84,6 +84,16 @@ pub(crate) fn find(id: SkillId) -> Option<&'static Entry> {
 
 pub(crate) fn built() -> impl Iterator<Item = SkillId> {
     SKILLS.iter().map(|entry| entry.id)
+}
+
+/// What is wrong with a request beyond its schema and can be told of one that breaks it, since all problems are told
+/// at once.
+pub(crate) fn problems(call: &Call, id: SkillId, data: &Value) -> Vec<Violation> {
+    match id {
+        SkillId::InventorySearch | SkillId::InventoryFacets => search::not_offered(call, data),
+        SkillId::LeadSubmit => leads::problems(data, &call.tenant.policy),
+        SkillId::DealerInformation | SkillId::InventoryVehicle => Vec::new(),
+    }
 }
 
 pub(crate) fn dispatch(call: &Call, data: &Value) -> Result<&'static SkillSpec, Fault> {

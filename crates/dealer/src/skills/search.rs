@@ -1,14 +1,16 @@
 //! `inventory.search`: filters, order, pages.
 
 use contract::listing::integer_restored;
-use contract::payload::{Filters, InventorySearchRequest, Sort};
-use contract::{ContractSpec, Fault, FaultCode, Paging, SkillId, Violation};
+use contract::payload::{Filters, InventorySearchRequest, Sort, SortField};
+use contract::{Fault, FaultCode, Paging, SkillId, Violation, with_further};
 use inventory::cursor::{self, Cursor, CursorError, Scope};
 use inventory::{Page, Start};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Skill, close_payload, open_payload};
 use crate::lot::CURSOR_SECONDS;
+use crate::policy::FILTERS;
 use crate::{Call, Dealer, unix_now};
 
 pub(crate) struct Search;
@@ -25,7 +27,7 @@ impl Skill for Search {
         out: &mut Vec<u8>,
     ) -> Result<Option<u64>, Fault> {
         let spec = dealer.contract(call.contract)?.spec();
-        check_offered(call, spec, &request, raw)?;
+        check_offered(call, raw)?;
         let policy = &call.tenant.policy;
         let asked = request.pagination.limit.unwrap_or_else(|| policy.page_size().into());
         let page = Asked {
@@ -193,65 +195,64 @@ fn is_empty_list(value: &Value) -> bool {
 }
 
 /// Refuses filters, feature codes and sort fields that the schema knows and this dealer does not offer
-/// (AAP.md 16.2 #12, #13), in a contract that has words for it. An empty list asks for nothing and is let through.
-pub(crate) fn check_offered(
-    call: &Call,
-    spec: &ContractSpec,
-    request: &InventorySearchRequest,
-    raw: &Value,
-) -> Result<(), Fault> {
-    let Some(search) = call.tenant.policy.search.as_ref().filter(|_| spec.search_restrictable) else {
-        return Ok(());
+/// (AAP.md 16.2 #12, #13), in a contract that has words for it.
+pub(crate) fn check_offered(call: &Call, data: &Value) -> Result<(), Fault> {
+    let violations = with_further(Vec::new(), not_offered(call, data));
+    let unsorted = violations.iter().any(|violation| violation.location == SORT_FIELD);
+    let fault = match (violations.len(), unsorted) {
+        (0, _) => return Ok(()),
+        (1, true) => Fault::new(FaultCode::UnsupportedSort, "This dealer does not sort by that field."),
+        _ => Fault::new(
+            FaultCode::UnsupportedFilter,
+            "This dealer does not offer every filter of the request; see details.errors.",
+        ),
     };
-    let mut violations = Vec::new();
-    if let (Some(offered), Some(filters)) = (&search.filters, raw.get("filters").and_then(Value::as_object)) {
-        for (name, value) in filters {
-            if !is_empty_list(value) && !offered.contains(name) {
-                violations.push(Violation::new(
-                    format!("/filters/{name}"),
-                    "x-unsupported",
-                    "this dealer does not offer this filter",
-                ));
-            }
+    let fault = fault.with_violations(violations);
+    let search = call.tenant.policy.search.as_ref().filter(|_| unsorted);
+    Err(match search.and_then(|search| search.sort_fields.as_ref()) {
+        Some(fields) => {
+            let offered: Vec<_> = fields.iter().map(|field| field.as_str()).collect();
+            fault.with_detail("supported_sort_fields", offered)
         }
-    }
-    let features_offered = violations.iter().all(|v| v.location != "/filters/features");
-    if let (Some(codes), true) = (&search.feature_codes, features_offered) {
-        for (i, feature) in request.filters.features.iter().enumerate() {
-            let wanted = contract::text::fold(feature);
-            if !codes.iter().any(|code| contract::text::fold(code) == wanted) {
-                violations.push(Violation::new(
-                    format!("/filters/features/{i}"),
-                    "x-unsupported",
-                    "this dealer does not offer this feature code",
-                ));
-            }
-        }
-    }
-    let code = if violations.is_empty() { FaultCode::UnsupportedSort } else { FaultCode::UnsupportedFilter };
-    let mut sorts = None;
-    if let (Some(fields), Some(sort)) = (&search.sort_fields, request.sort)
-        && !fields.contains(&sort.field)
-    {
-        sorts = Some(fields.iter().map(|field| field.as_str()).collect::<Vec<_>>());
-        violations.push(Violation::new(
-            "/sort/field",
-            "x-unsupported",
-            "this dealer does not offer this sort field",
-        ));
-    }
-    if violations.is_empty() {
-        return Ok(());
-    }
-    let message = match code {
-        FaultCode::UnsupportedSort => "This dealer does not sort by that field.",
-        _ => "This dealer does not offer every filter of the request; see details.errors.",
-    };
-    let fault = Fault::new(code, message).with_violations(violations);
-    Err(match sorts {
-        Some(offered) => fault.with_detail("supported_sort_fields", offered),
         None => fault,
     })
+}
+
+/// Where a sort field stands in a request.
+const SORT_FIELD: &str = "/sort/field";
+
+/// What of a request the schema knows and this dealer does not offer. The request may break its schema elsewhere:
+/// everything that is wrong with it is to be said at once (AAP.md 6.1). An empty list asks for nothing.
+pub(crate) fn not_offered(call: &Call, data: &Value) -> Vec<Violation> {
+    let has_words = call.contract.spec().is_some_and(|spec| spec.search_restrictable);
+    let Some(search) = call.tenant.policy.search.as_ref().filter(|_| has_words) else {
+        return Vec::new();
+    };
+    let mut violations = Vec::new();
+    let mut refuse = |at: String, why| violations.push(Violation::new(at, "x-unsupported", why));
+    let is_offered =
+        |name: &str| search.filters.as_ref().is_none_or(|offered| offered.iter().any(|one| one == name));
+    for (name, value) in data.get("filters").and_then(Value::as_object).into_iter().flatten() {
+        if FILTERS.contains(&name.as_str()) && !is_empty_list(value) && !is_offered(name) {
+            refuse(format!("/filters/{name}"), "this dealer does not offer this filter");
+        }
+    }
+    let features = data.pointer("/filters/features").and_then(Value::as_array);
+    if let (Some(codes), Some(features), true) = (&search.feature_codes, features, is_offered("features")) {
+        for (i, feature) in features.iter().enumerate() {
+            let Some(wanted) = feature.as_str().map(contract::text::fold) else { continue };
+            if !codes.iter().any(|code| contract::text::fold(code) == wanted) {
+                refuse(format!("/filters/features/{i}"), "this dealer does not offer this feature code");
+            }
+        }
+    }
+    let field = data.pointer(SORT_FIELD).and_then(|field| SortField::deserialize(field).ok());
+    if let (Some(fields), Some(field)) = (&search.sort_fields, field)
+        && !fields.contains(&field)
+    {
+        refuse(SORT_FIELD.to_owned(), "this dealer does not offer this sort field");
+    }
+    violations
 }
 
 fn bad_cursor(why: CursorError) -> Fault {
