@@ -150,10 +150,10 @@ fn photo(request: &HttpRequest, name: &str) -> HttpResponse {
     }
 }
 
-/// The contract of that name, if this build has it and it may be served at this origin.
+/// The contract of that name, if this build has it and it may be served at the platform's own addresses.
 fn served(name: &str, dealer: &Dealer) -> Option<ContractVersion> {
     let version = ContractVersion::from_str(name).ok()?;
-    version.spec().is_some_and(|spec| dealer.addresses().allow(spec)).then_some(version)
+    version.spec().is_some_and(|spec| dealer.addresses().allow(spec, &[])).then_some(version)
 }
 
 /// A host as it is compared: no port, no trailing dot, lower case.

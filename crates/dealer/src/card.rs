@@ -14,8 +14,8 @@ use crate::tenant::{offered_skills, published_contracts};
 /// member of the card shows: it gives every card a new id.
 const AGENT_VERSION: &str = "1.0.0";
 
-/// Raise it when [`render`] changes, so that every process re-renders the stored cards once.
-pub(crate) const RENDERER: u32 = 2;
+/// Raise it when [`render`] or what is published changes, so that every process re-renders the stored cards once.
+pub(crate) const RENDERER: u32 = 3;
 
 /// What the extension's entry says of itself.
 const EXTENSION: &str = "Auto Agent Protocol: typed questions to a car dealer about its stock.";

@@ -50,7 +50,7 @@ impl Origin {
         let (host, loopback) = match url.host() {
             Some(Host::Domain(name)) => {
                 let name = name.trim_end_matches('.').to_owned();
-                let local = name == "localhost" || name.ends_with(".localhost");
+                let local = is_local(&name);
                 (name, local)
             }
             Some(Host::Ipv4(ip)) => (ip.to_string(), ip.is_loopback()),
@@ -137,9 +137,20 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Whether a contract may be served here at all.
-    pub fn allow(&self, spec: &ContractSpec) -> bool {
-        spec.deployable || self.serve_draft || self.origin.is_loopback()
+    /// Whether a contract may be served at all at the platform's addresses and at these `domains`.
+    pub fn allow(&self, spec: &ContractSpec, domains: &[String]) -> bool {
+        spec.deployable || self.serve_draft || self.public_name(domains).is_none()
+    }
+
+    /// The first of a dealer's addresses that others than this machine can reach: the platform's origin, the
+    /// platform's domain, or one of the dealer's own `domains`. A domain is public wherever the platform believes
+    /// itself to be.
+    pub fn public_name<'a>(&'a self, domains: &'a [String]) -> Option<&'a str> {
+        if !self.origin.is_loopback() {
+            return Some(self.origin.as_str());
+        }
+        let names = self.platform_domain.iter().chain(domains);
+        names.map(String::as_str).find(|name| !is_local(name))
     }
 
     /// The domain under which `{slug}.{domain}` is served: the configured one, else `localhost` on loopback,
@@ -181,6 +192,11 @@ impl Addresses {
     pub fn path_base(&self, slug: &str) -> String {
         format!("{}/t/{slug}/", self.origin)
     }
+}
+
+/// Whether a host name leads to this machine wherever it is asked for.
+fn is_local(name: &str) -> bool {
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Whether a text can be a dealer's slug: lower-case letters, digits and inner hyphens, at most 63, and no name
@@ -231,6 +247,32 @@ mod tests {
             Origin::parse("HTTPS://Dealers.Example:443/").unwrap().as_str(),
             "https://dealers.example"
         );
+    }
+
+    #[test]
+    fn a_draft_is_for_addresses_of_this_machine_unless_the_operator_says_so() {
+        let draft = contract::CONTRACTS.iter().find(|spec| !spec.deployable).unwrap();
+        let at = |origin: &str, platform_domain: Option<&str>| Addresses {
+            origin: Origin::parse(origin).unwrap(),
+            platform_domain: platform_domain.map(str::to_owned),
+            serve_draft: false,
+        };
+        let here = "http://127.0.0.1:8080";
+        for (addresses, domains, public) in [
+            (at(here, None), &[][..], None),
+            (at(here, Some("cars.localhost")), &["harbor.localhost"], None),
+            (at(here, None), &["harbor.localhost", "harbor.example"], Some("harbor.example")),
+            (at(here, Some("cars.example")), &[], Some("cars.example")),
+            (at("https://dealers.example", None), &[], Some("https://dealers.example")),
+        ] {
+            let domains: Vec<String> = domains.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(addresses.public_name(&domains), public);
+            assert_eq!(addresses.allow(draft, &domains), public.is_none(), "{public:?}");
+            assert!(Addresses { serve_draft: true, ..addresses.clone() }.allow(draft, &domains));
+            assert!(
+                contract::CONTRACTS.iter().all(|spec| !spec.deployable || addresses.allow(spec, &domains))
+            );
+        }
     }
 
     #[test]

@@ -140,6 +140,15 @@ impl Tenant {
         self.cards.iter().find(|(version, _)| *version == contract).map(|(_, card)| card)
     }
 
+    /// The contracts in which the dealer can be asked and has a card, the default one first where it is among them:
+    /// a platform that was started elsewhere may not serve it.
+    pub fn served(&self) -> Vec<ContractVersion> {
+        let published = self.contracts.iter().copied();
+        let mut served: Vec<_> = published.filter(|version| self.card(*version).is_some()).collect();
+        served.sort_by_key(|version| *version != self.default_contract);
+        served
+    }
+
     /// Bytes this dealer occupies in the cache, roughly.
     pub(crate) fn weight(&self) -> u32 {
         let cards: usize = self.cards.iter().map(|(_, card)| card.body.len() + 200).sum();
@@ -176,15 +185,16 @@ pub(crate) fn offered_skills(row: &TenantRow) -> Vec<SkillId> {
 }
 
 /// Contracts that the dealer publishes and this build serves. An empty stored list means: all that may be
-/// deployed at this origin. The draft is published on loopback; elsewhere only by a dealer that lists it, on a
-/// platform whose operator allows it.
+/// deployed at the dealer's addresses. The draft is published where all of them are on loopback; elsewhere only by a
+/// dealer that lists it, on a platform whose operator allows it.
 pub(crate) fn published_contracts(row: &TenantRow, addresses: &Addresses) -> Vec<ContractVersion> {
+    let is_public = addresses.public_name(&row.domains).is_some();
     contract::CONTRACTS
         .iter()
         .filter(|spec| {
             let named = row.contracts.iter().any(|name| name == spec.version.as_str());
-            let by_default = row.contracts.is_empty() && (spec.deployable || addresses.origin.is_loopback());
-            (named || by_default) && addresses.allow(spec)
+            let by_default = row.contracts.is_empty() && (spec.deployable || !is_public);
+            (named || by_default) && addresses.allow(spec, &row.domains)
         })
         .map(|spec| spec.version)
         .collect()

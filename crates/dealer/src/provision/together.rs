@@ -51,12 +51,12 @@ fn check_contracts(add: &mut impl FnMut(&str, &str), row: &TenantRow, addresses:
     let mut refused = false;
     for (i, name) in row.contracts.iter().enumerate() {
         let spec = name.parse::<ContractVersion>().ok().and_then(ContractVersion::spec);
-        if spec.is_some_and(|spec| !addresses.allow(spec)) {
+        if spec.is_some_and(|spec| !addresses.allow(spec, &row.domains)) {
             refused = true;
             let why = format!(
-                "{name} is a draft: its identifiers lead nowhere, so it is not served at the public origin {}. To \
+                "{name} is a draft: its identifiers lead nowhere, so it is not served at the public address {}. To \
                  serve it there all the same, start the platform with --serve-draft (FORECOURT_SERVE_DRAFT=1)",
-                addresses.origin
+                addresses.public_name(&row.domains).unwrap_or_default()
             );
             add(&format!("/contracts/{i}"), &why);
         }
@@ -68,7 +68,7 @@ fn check_contracts(add: &mut impl FnMut(&str, &str), row: &TenantRow, addresses:
     let names: Vec<&str> = published.iter().map(|version| version.as_str()).collect();
     let mut why = format!("must be one of the contracts that the dealer publishes: {}", names.join(", "));
     if row.contracts.is_empty() {
-        why.push_str("; a draft is published on a public origin only where contracts names it");
+        why.push_str("; a draft is published at a public address only where contracts names it");
     }
     add("/default_contract", &why);
 }
