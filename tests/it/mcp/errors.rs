@@ -103,6 +103,9 @@ async fn errors_of_the_protocol_are_errors() {
             ("prompts/get", json!({"name": "find_a_car"}), -32602),
             ("prompts/get", json!({"name": "find_a_car", "arguments": {"wish": " "}}), -32602),
             ("no/such/method", json!({}), -32601),
+            ("subscriptions/listen", json!({"notifications": {}}), -32601),
+            ("resources/subscribe", json!({"uri": "aap://harbor/dealer"}), -32601),
+            ("logging/setLevel", json!({"level": "info"}), -32601),
             (
                 "completion/complete",
                 json!({"ref": {"type": "ref/prompt", "name": "x"},
@@ -135,6 +138,7 @@ async fn what_is_no_message_is_told_apart() {
         ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", 400, -32600, "null"),
         ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":[]}", 200, -32602, "7"),
         (deep.as_str(), 400, -32600, "null"),
+        ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"method\":\"ping\"}", 400, -32600, "7"),
     ] {
         let response = assistant.message(&json!({})).body(body.to_owned()).send().await.unwrap();
         assert_eq!(response.status(), status, "{body}");

@@ -42,7 +42,8 @@ static CONFIG: LazyLock<StreamableHttpServerConfig> = LazyLock::new(|| {
     config.legacy_session_mode = false;
     config.json_response = true;
     config.sse_keep_alive = None;
-    config.max_request_body_bytes = 2 * limits::MAX_BODY;
+    // Bodies are measured before; what is repaired in one can be longer than it was.
+    config.max_request_body_bytes = 8 * limits::MAX_BODY;
     config
 });
 static SESSIONS: LazyLock<Arc<NeverSessionManager>> = LazyLock::new(Arc::default);
@@ -55,6 +56,10 @@ pub(super) async fn serve(visit: Visit<'_>, payload: Payload) -> HttpResponse {
     }
     if let Some(why) = origin::refused(request, visit.dealer, visit.host) {
         return answer::problem(request, StatusCode::FORBIDDEN, why);
+    }
+    if !is_json(request.headers()) {
+        let detail = "Send the message as application/json.";
+        return answer::problem(request, StatusCode::UNSUPPORTED_MEDIA_TYPE, detail);
     }
     let body = match ask::body(request, payload).await {
         Ok(body) => body,
@@ -80,6 +85,7 @@ pub(super) async fn serve(visit: Visit<'_>, payload: Payload) -> HttpResponse {
         span: Span::current(),
     };
     let mark = door.mark.clone();
+    let id = message.id;
     // In a box: what every request carries along must stay small.
     let (parts, said) = Box::pin(spoken(request.headers(), message.text.into_owned(), door)).await;
     let left = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
@@ -87,10 +93,14 @@ pub(super) async fn serve(visit: Visit<'_>, payload: Payload) -> HttpResponse {
     if let Some(why) = left.denied {
         return callers::denied(request, &tenant, why);
     }
+    // Members that stand twice, for instance: JSON-RPC leaves open what they mean.
+    if parts.status == http::StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return refused(request, &Unread { number: -32600, words: "The message cannot be understood.", id });
+    }
     let status = StatusCode::from_u16(parts.status.as_u16()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let is_json =
+    let in_json =
         parts.headers.get("content-type").is_some_and(|kind| kind.as_bytes() == b"application/json");
-    if !is_json && !status.is_success() {
+    if !in_json && !status.is_success() {
         return answer::problem(request, status, &String::from_utf8_lossy(&said));
     }
     let mut respond = HttpResponse::build(status);
@@ -98,7 +108,7 @@ pub(super) async fn serve(visit: Visit<'_>, payload: Payload) -> HttpResponse {
     if let Some(version) = left.version {
         respond.insert_header((answer::INVENTORY_VERSION, HeaderValue::from(version)));
     }
-    if !is_json {
+    if !in_json {
         return respond.finish();
     }
     respond.content_type(answer::JSON);
@@ -106,6 +116,12 @@ pub(super) async fn serve(visit: Visit<'_>, payload: Payload) -> HttpResponse {
         Some(whole) => respond.body(whole),
         None => respond.body(said),
     }
+}
+
+/// `application/json` with any parameters.
+fn is_json(headers: &HeaderMap) -> bool {
+    let sent = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    sent.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
 /// What the SDK makes of a message.

@@ -2,8 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use contract::errors::AAP_ERROR;
-use contract::{ContractSpec, ErrorForm, Fault, FaultCode, SkillSpec};
+use contract::{ContractSpec, Fault, FaultCode, SkillSpec};
 use dealer::{Call, Dealer, Denied};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult,
@@ -108,13 +107,8 @@ impl Door {
         }
     }
 
-    /// A fault in the words of the contract, whole: also with what its error schema wants on top.
     fn error(&self, fault: &Fault) -> AapError {
-        let mut error = self.span.in_scope(|| AapError::of(fault, self.spec));
-        if let (ErrorForm::Tagged, Some(members)) = (self.spec.error_form, error.object.as_object_mut()) {
-            members.insert("@type".into(), AAP_ERROR.into());
-        }
-        error
+        self.span.in_scope(|| AapError::of(fault, self.spec))
     }
 
     /// A refusal in MCP's own words, counted.
