@@ -1,5 +1,6 @@
 //! What a dealer decided for itself. Stored as JSON; absent members mean the documented defaults.
 
+use chrono::{DateTime, Utc};
 use contract::payload::{Sort, SortField};
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
@@ -53,6 +54,9 @@ pub struct Policy {
     pub follow_up_channels: Vec<Channel>,
     /// For tests of failures: kept, and without effect in a build that injects no faults.
     pub fault: Option<String>,
+    /// For tests in which it must always be the same time: kept, and without effect in a build that injects no
+    /// faults.
+    pub clock: Option<DateTime<Utc>>,
 }
 
 impl Default for Policy {
@@ -75,11 +79,21 @@ impl Default for Policy {
             consent_clock_skew_seconds: 300,
             follow_up_channels: vec![Channel::Phone, Channel::Email, Channel::Sms],
             fault: None,
+            clock: None,
         }
     }
 }
 
 impl Policy {
+    /// What time it is for this dealer's leads.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        #[cfg(feature = "fault-injection")]
+        if let Some(pinned) = self.clock {
+            return pinned;
+        }
+        Utc::now()
+    }
+
     /// Page size of a search that names none: 20, unless the dealer says otherwise or never gives so many.
     pub fn page_size(&self) -> u32 {
         self.default_limit.unwrap_or_else(|| self.max_limit.min(20))

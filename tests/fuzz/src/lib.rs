@@ -20,7 +20,7 @@ use contract::{CONTRACTS, Contract};
 pub use answers::answers;
 pub use cursor::cursor;
 pub use front::front;
-pub use requests::requests;
+pub use requests::{payload, requests, spoil};
 pub use seeds::{TARGETS, Target};
 pub use source::Source;
 

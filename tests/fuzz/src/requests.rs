@@ -6,7 +6,7 @@ use contract::listing::integral;
 use contract::payload::{
     Filters, InventorySearchRequest, LeadSubmitRequest, Sort, VehicleRequest, WantedVehicle, instant,
 };
-use contract::{Contract, SKILL_SPECS, SkillId, SkillSpec, Violation};
+use contract::{Contract, ContractVersion, SKILL_SPECS, SkillId, SkillSpec, Violation};
 use inventory::cursor::fingerprint;
 use serde_json::{Map, Value};
 
@@ -41,6 +41,31 @@ pub fn requests(data: &[u8]) {
         changes.apply(&mut payload, &mut source);
     }
     judge(contract, skill, &payload);
+}
+
+/// A request payload of a skill in a contract, as [`requests`] makes them, of these bytes.
+pub fn payload(version: ContractVersion, skill: &SkillSpec, data: &[u8]) -> Value {
+    let mut source = Source::new(data);
+    let (documents, _) = material(version);
+    let mut payload = documents.sample(skill.request_schema, &mut source);
+    for _ in 0..source.below(3) {
+        spoil_by(version, &mut payload, &mut source);
+    }
+    payload
+}
+
+/// Makes one change in a request payload.
+pub fn spoil(version: ContractVersion, payload: &mut Value, data: &[u8]) {
+    spoil_by(version, payload, &mut Source::new(data));
+}
+
+fn spoil_by(version: ContractVersion, payload: &mut Value, source: &mut Source<'_>) {
+    material(version).1.apply(payload, source);
+}
+
+fn material(version: ContractVersion) -> &'static (Documents, Changes) {
+    let at = CONTRACT_SCHEMAS.iter().position(|contract| contract.spec().version == version);
+    &MATERIAL[at.expect("a contract that is served")]
 }
 
 fn judge(contract: &Contract, skill: &SkillSpec, payload: &Value) {

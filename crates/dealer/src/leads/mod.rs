@@ -40,7 +40,7 @@ const MOST_OF_A_NAME: usize = 200;
 
 /// What is wrong with a lead beyond its schema; also for one that breaks it, since all problems are told at once.
 pub(crate) fn problems(payload: &Value, policy: &Policy) -> Vec<Violation> {
-    consent::problems(payload, policy, Utc::now())
+    consent::problems(payload, policy, policy.now())
 }
 
 /// Everything about a request that does not depend on what is stored.
@@ -63,7 +63,7 @@ pub(crate) async fn submit(
     payload: &Value,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    let lead = Lead { call, request, hash: canonical::hash(payload), now: Utc::now() };
+    let lead = Lead { call, request, hash: canonical::hash(payload), now: call.tenant.policy.now() };
     let answer = match lead.judged(dealer, payload).await {
         Ok((visit, stands_at)) => {
             let taken = lead.taken(dealer, payload, visit, stands_at.as_deref());
