@@ -242,3 +242,48 @@ async fn an_issuer_may_change_its_keys_and_be_away_and_is_not_asked_for_every_st
     second.stop().await;
     platform.stop().await;
 }
+
+/// Takes connections, reads and never answers.
+async fn tarpit() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            held.push(stream);
+        }
+    });
+    origin
+}
+
+#[tokio::test]
+async fn an_issuer_that_never_answers_delays_no_other() {
+    let (old, new) = (Signer::new("old"), Signer::new("new"));
+    let issuer = Issuer::start(None).await;
+    issuer.publish(&[&old]);
+    // By another name than the good one's: a host may keep others of its own waiting.
+    let slow = tarpit().await.replace("127.0.0.1", "localhost");
+    let mut dealers = json!({"swift": guarded(issuer.callers(json!(["oauth"])))});
+    for i in 0..6 {
+        let mut callers = issuer.callers(json!(["oauth"]));
+        callers["oauth"]["jwks_uri"] = json!(format!("{slow}/keys/{i}"));
+        dealers[format!("slow-{i}")] = guarded(callers);
+    }
+    let platform = Platform::start().await;
+    platform.provision(&dealers).await;
+    platform.catch_up().await;
+    // Each is read for the first time, so that its issuer is asked; these are being waited for from now on.
+    for i in 0..6 {
+        let token = old.token(&claims(json!({})));
+        assert_eq!(with(&platform, &format!("slow-{i}"), &token).response().await.status(), 503);
+    }
+    let since = Instant::now();
+    until(&platform, "swift", &old.token(&claims(json!({}))), StatusCode::OK).await;
+    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
+    // New keys are fetched as soon as an issuer may be asked again, while the others are waited for still.
+    issuer.publish(&[&old, &new]);
+    let since = Instant::now();
+    until(&platform, "swift", &new.token(&claims(json!({}))), StatusCode::OK).await;
+    assert!(since.elapsed() < Duration::from_secs(9), "{:?}", since.elapsed());
+    platform.stop().await;
+}
