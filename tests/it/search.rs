@@ -378,8 +378,10 @@ async fn what_a_dealer_does_not_offer_is_refused_by_its_own_code() {
     let error = narrow(many).error().await;
     let found = problems(fault(&error, "SCHEMA_VALIDATION_FAILED"));
     let unoffered: Vec<_> = found.iter().filter(|(_, keyword)| keyword == "x-unsupported").cloned().collect();
-    assert_eq!(unoffered, at(&["/filters/price_min", "/filters/features/0", "/sort/field"]));
-    for (place, keyword) in [("/filters/price_min", "type"), ("/filters/features/1", "type"), ("/sort/order", "required")] {
+    assert_eq!(unoffered, at(&["/filters/features/0", "/filters/price_min", "/sort/field"]));
+    for (place, keyword) in
+        [("/filters/price_min", "type"), ("/filters/features/1", "type"), ("/sort/order", "required")]
+    {
         assert!(found.contains(&(place.to_owned(), keyword.to_owned())), "{place} {found:?}");
     }
     assert_eq!(found.len(), 6, "{found:?}");

@@ -51,34 +51,22 @@ pub(crate) async fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResp
             "<h2>Dealers</h2><table><tr><th>Base address</th><th>Agent Card</th><th>Contracts: that of the card, \
              and others</th><th>Callers</th></tr>",
         );
+        let mut example = None;
         for slug in &slugs {
-            let base = escaped(&dealer.addresses().path_base(slug));
+            let base = dealer.addresses().path_base(slug);
             // One that cannot be read now is listed all the same.
             let tenant = dealer.resolve(Place::Slug(slug)).await.ok();
-            let (default, others, callers) = match &tenant {
-                Some(tenant) => {
-                    (tenant.default_contract.as_str(), other_contracts(tenant), who_may_ask(tenant))
-                }
-                None => ("?", String::new(), "?"),
-            };
-            push(
-                &mut body,
-                format_args!(
-                    "<tr><td><a href=\"{base}\">{base}</a></td><td><a \
-                     href=\"{base}.well-known/agent-card.json\">agent-card.json</a></td><td><b>{default}</b>\
-                     {others}</td><td>{callers}</td></tr>"
-                ),
-            );
+            listed(&mut body, &base, tenant.as_deref());
+            if let Some(tenant) = tenant.filter(|tenant| tenant.card(tenant.default_contract).is_some()) {
+                example.get_or_insert((base, tenant));
+            }
         }
         body.push_str("</table>");
         if active > slugs.len() {
             push(&mut body, format_args!("<p>… and {} more.</p>", active - slugs.len()));
         }
-        // A dealer that cannot be read now is only missing as the example.
-        if let Some(slug) = slugs.first()
-            && let Ok(tenant) = dealer.resolve(Place::Slug(slug)).await
-        {
-            try_it(&mut body, &tenant, &dealer.addresses().path_base(slug), tenant.default_contract);
+        if let Some((base, tenant)) = example {
+            try_it(&mut body, &tenant, &base, tenant.default_contract);
         }
     }
     push(
@@ -198,10 +186,40 @@ fn versions(body: &mut String, tenant: &Tenant) {
     body.push_str("</table>");
 }
 
-/// Those that are not the default, each behind a comma.
-fn other_contracts(tenant: &Tenant) -> String {
-    let others = tenant.contracts.iter().filter(|version| **version != tenant.default_contract);
-    others.map(|version| format!(", {version}")).collect()
+/// The row of a dealer on the platform's page: only what is served is named.
+fn listed(body: &mut String, base: &str, tenant: Option<&Tenant>) {
+    let base = escaped(base);
+    let link = |below: &str| {
+        format!("<a href=\"{base}{below}.well-known/agent-card.json\">{below}agent-card.json</a>")
+    };
+    let (card, contracts, callers) = match tenant {
+        None => (link(""), "?".to_owned(), "?"),
+        Some(tenant) => {
+            let default = tenant.default_contract;
+            let served = tenant.served();
+            let others: Vec<_> =
+                served.iter().filter(|version| **version != default).map(ToString::to_string).collect();
+            let (card, contracts) = match (served.first(), served.contains(&default)) {
+                (None, _) => ("none".to_owned(), "none is served here".to_owned()),
+                (Some(_), true) => {
+                    let others: String = others.iter().map(|version| format!(", {version}")).collect();
+                    (link(""), format!("<b>{default}</b>{others}"))
+                }
+                (Some(first), false) => (
+                    link(&format!("{first}/")),
+                    format!("{}; the default, {default}, is not served here", others.join(", ")),
+                ),
+            };
+            (card, contracts, who_may_ask(tenant))
+        }
+    };
+    // The page at the bare address is that of the default contract, as the card is.
+    let has_page = tenant.is_none_or(|tenant| tenant.contracts.contains(&tenant.default_contract));
+    let address = if has_page { format!("<a href=\"{base}\">{base}</a>") } else { base.clone() };
+    push(
+        body,
+        format_args!("<tr><td>{address}</td><td>{card}</td><td>{contracts}</td><td>{callers}</td></tr>"),
+    );
 }
 
 fn who_may_ask(tenant: &Tenant) -> &'static str {

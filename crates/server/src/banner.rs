@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use contract::SkillId;
-use dealer::{Dealer, Place};
+use dealer::{Dealer, Place, Tenant};
 
 /// So many dealers are named.
 const NAMED: usize = 5;
@@ -26,11 +26,9 @@ pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
     for slug in slugs {
         let Ok(tenant) = dealer.resolve(Place::Slug(&slug)).await else { continue };
         let base = addresses.path_base(&slug);
-        let others = tenant.contracts.iter().filter(|version| **version != tenant.default_contract);
-        let others: String = others.map(|version| format!(", {version}")).collect();
         let _ = writeln!(text, "  {base}   {}", tenant.name);
-        let _ = writeln!(text, "    contracts: {} (its card){others}", tenant.default_contract);
-        // What is printed to try must work, and a dealer all of whose skills are to come has no card.
+        let _ = writeln!(text, "    {}", contracts(&tenant));
+        // What is printed to try must work.
         if tenant.card(tenant.default_contract).is_some() {
             first.get_or_insert((base, tenant));
         }
@@ -55,4 +53,21 @@ pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
     }
     text.push_str("\nCtrl-C stops the platform.\n");
     text
+}
+
+/// What is served of a dealer, and whether the address above it has a card.
+fn contracts(tenant: &Tenant) -> String {
+    let default = tenant.default_contract;
+    let served: Vec<_> = tenant.served().iter().map(ToString::to_string).collect();
+    match served.split_first() {
+        None => "no contracts: none of them, or of its skills, is served here".to_owned(),
+        Some((first, others)) if *first == default.as_str() => {
+            let others: String = others.iter().map(|version| format!(", {version}")).collect();
+            format!("contracts: {first} (its card){others}")
+        }
+        Some((first, _)) => format!(
+            "contracts: {}; give {first}/ behind the address: its default, {default}, is not served here",
+            served.join(", ")
+        ),
+    }
 }

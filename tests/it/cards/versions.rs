@@ -172,3 +172,57 @@ async fn the_draft_is_served_at_a_public_origin_by_name_alone() {
     assert!(card_at(&platform, "harbor", "v3.0").await.is_some());
     platform.stop().await;
 }
+
+#[tokio::test]
+async fn a_domain_of_the_dealers_own_is_public_on_any_platform() {
+    let platform = Platform::with_dealer("harbor", dealer_document("Harbor", json!([]))).await;
+    assert!(card_at(&platform, "harbor", "latest").await.is_some());
+    let at_domain = async |path: &str| {
+        let origin = format!("http://127.0.0.1:{}", platform.application().port());
+        Wire::to(&origin).send("GET", path, &[("host", "agent.harbor.example")], b"").await.status
+    };
+    let card = "/latest/.well-known/agent-card.json";
+    // Named or not, behind a public name or as the second of several.
+    assert_eq!(outcome(&platform, json!({"domains": ["agent.harbor.example"]})).await, Ok("updated"));
+    assert!(card_at(&platform, "harbor", "latest").await.is_none());
+    assert_eq!(at_domain(card).await, 404);
+    assert_eq!(at_domain("/v1.3/.well-known/agent-card.json").await, 200);
+    let asked =
+        platform.ask_in(ContractVersion::Latest, "harbor", json!({"type": "dealer.information.request"}));
+    assert_eq!(asked.response().await.status(), 404);
+    let problems = outcome(&platform, json!({"contracts": ["v3.0", "latest"]})).await.unwrap_err();
+    assert!(problems[0].starts_with("/tenants/harbor/contracts/1: "), "{problems:?}");
+    assert!(problems[0].contains("agent.harbor.example"), "{problems:?}");
+    let problems = outcome(&platform, json!({"default_contract": "latest"})).await.unwrap_err();
+    assert!(problems[0].starts_with("/tenants/harbor/default_contract: "), "{problems:?}");
+    // Given up again, it is a dealer of this machine; then a domain cannot be had beside the draft as the default.
+    let body = json!({"domains": [], "default_contract": "latest"});
+    assert_eq!(outcome(&platform, body).await, Ok("updated"));
+    assert!(card_at(&platform, "harbor", "").await.is_some());
+    let body = json!({"domains": ["harbor.localhost", "agent.harbor.example"]});
+    let problems = outcome(&platform, body).await.unwrap_err();
+    assert!(problems.iter().any(|one| one.starts_with("/tenants/harbor/default_contract: ")), "{problems:?}");
+    platform.stop().await;
+}
+
+#[tokio::test]
+async fn a_default_that_is_not_served_is_not_shown_as_if_it_were() {
+    let platform = Platform::with_dealer("harbor", dealer_document("Harbor", json!([]))).await;
+    assert_eq!(outcome(&platform, json!({"default_contract": "latest"})).await, Ok("updated"));
+    let database = Some(platform.database.clone());
+    platform.stop().await;
+    // The same database behind a public origin.
+    let public_origin = Some(Origin::parse("https://dealers.example").expect("an origin"));
+    let settings = Settings { public_origin, ..Settings::default() };
+    let platform = Platform::start_with(Options { settings, database }).await;
+    assert!(card_at(&platform, "harbor", "").await.is_none());
+    let list = page_at(&platform, "/").await;
+    let base = "https://dealers.example/t/harbor/";
+    assert!(list.contains("<td>v1.3, v3.0; the default, latest, is not served here</td>"), "{list}");
+    assert!(list.contains(&format!("<a href=\"{base}v1.3/.well-known/agent-card.json\">")), "{list}");
+    // Nothing there leads to what is not: neither a link nor a command to try.
+    assert!(!list.contains(&format!("href=\"{base}\"")), "{list}");
+    assert!(!list.contains(&format!("{base}.well-known")) && !list.contains("Try it"), "{list}");
+    assert!(card_at(&platform, "harbor", "v1.3").await.is_some());
+    platform.stop().await;
+}
