@@ -197,17 +197,18 @@ fn listed(body: &mut String, base: &str, tenant: Option<&Tenant>) {
         Some(tenant) => {
             let default = tenant.default_contract;
             let served = tenant.served();
-            let others: Vec<_> =
-                served.iter().filter(|version| **version != default).map(ToString::to_string).collect();
-            let (card, contracts) = match (served.first(), served.contains(&default)) {
-                (None, _) => ("none".to_owned(), "none is served here".to_owned()),
-                (Some(_), true) => {
-                    let others: String = others.iter().map(|version| format!(", {version}")).collect();
-                    (link(""), format!("<b>{default}</b>{others}"))
+            let names = |versions: &[ContractVersion]| {
+                versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+            };
+            let (card, contracts) = match served.as_slice() {
+                [] => ("none".to_owned(), "none is served here".to_owned()),
+                [first] if *first == default => (link(""), format!("<b>{first}</b>")),
+                [first, others @ ..] if *first == default => {
+                    (link(""), format!("<b>{first}</b>, {}", names(others)))
                 }
-                (Some(first), false) => (
-                    link(&format!("{first}/")),
-                    format!("{}; the default, {default}, is not served here", others.join(", ")),
+                [.., newest] => (
+                    link(&format!("{newest}/")),
+                    format!("{}; the default, {default}, is not served here", names(&served)),
                 ),
             };
             (card, contracts, who_may_ask(tenant))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use contract::SkillId;
+use contract::{ContractVersion, SkillId};
 use dealer::{Dealer, Place, Tenant};
 
 /// So many dealers are named.
@@ -58,16 +58,19 @@ pub(crate) async fn ready(dealer: &Dealer, data: &[String]) -> String {
 /// What is served of a dealer, and whether the address above it has a card.
 fn contracts(tenant: &Tenant) -> String {
     let default = tenant.default_contract;
-    let served: Vec<_> = tenant.served().iter().map(ToString::to_string).collect();
-    match served.split_first() {
-        None => "no contracts: none of them, or of its skills, is served here".to_owned(),
-        Some((first, others)) if *first == default.as_str() => {
-            let others: String = others.iter().map(|version| format!(", {version}")).collect();
-            format!("contracts: {first} (its card){others}")
+    let served = tenant.served();
+    let names = |versions: &[ContractVersion]| {
+        versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    match served.as_slice() {
+        [] => "no contracts: none of them, or of its skills, is served here".to_owned(),
+        [first] if *first == default => format!("contracts: {first} (its card)"),
+        [first, others @ ..] if *first == default => {
+            format!("contracts: {first} (its card), {}", names(others))
         }
-        Some((first, _)) => format!(
-            "contracts: {}; give {first}/ behind the address: its default, {default}, is not served here",
-            served.join(", ")
+        [.., newest] => format!(
+            "contracts: {}; give {newest}/ behind the address: its default, {default}, is not served here",
+            names(&served)
         ),
     }
 }

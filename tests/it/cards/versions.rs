@@ -219,7 +219,7 @@ async fn a_default_that_is_not_served_is_not_shown_as_if_it_were() {
     let list = page_at(&platform, "/").await;
     let base = "https://dealers.example/t/harbor/";
     assert!(list.contains("<td>v1.3, v3.0; the default, latest, is not served here</td>"), "{list}");
-    assert!(list.contains(&format!("<a href=\"{base}v1.3/.well-known/agent-card.json\">")), "{list}");
+    assert!(list.contains(&format!("<a href=\"{base}v3.0/.well-known/agent-card.json\">")), "{list}");
     // Nothing there leads to what is not: neither a link nor a command to try.
     assert!(!list.contains(&format!("href=\"{base}\"")), "{list}");
     assert!(!list.contains(&format!("{base}.well-known")) && !list.contains("Try it"), "{list}");

@@ -81,6 +81,21 @@ fn one_folder_from_nothing_through_other_commands_and_a_kill() {
     }
     again.stop();
 
+    // Told of a public origin, it prints what is served there: the draft is not, though a dealer has it as its default.
+    let default = r#"{"tenants": {"harbor": {"default_contract": "latest"}}}"#;
+    let file = folder.write("latest.json", default);
+    run(&mut command("provision", &data, &[&file])).ends(0).says(&["harbor: updated"]);
+    let public = ["--listen", "127.0.0.1:0", "--public-origin", "https://dealers.example"];
+    let mut public = Node::start(&mut command("up", &data, &public));
+    public.process.wait_for("Ctrl-C stops the platform", LIMIT);
+    let printed = public.process.printed().join("\n");
+    let harbor =
+        "contracts: v1.3, v3.0; give v3.0/ behind the address: its default, latest, is not served here\n";
+    assert!(printed.contains(harbor), "{printed}");
+    assert!(printed.contains("contracts: v3.0 (its card), v1.3\n"), "{printed}");
+    assert!(!printed.contains("curl -s https://dealers.example/t/harbor/"), "{printed}");
+    public.stop();
+
     // A start that fails after PostgreSQL was started takes it along.
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let listen = taken.local_addr().unwrap().to_string();
