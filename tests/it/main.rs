@@ -18,6 +18,7 @@ mod facets;
 mod first_contact;
 mod framing;
 mod ground;
+mod http;
 mod hostile;
 mod information;
 mod isolation;

@@ -96,7 +96,9 @@ async fn a_dealer_s_words_stay_words() {
         let dealer = json!({"name": name, "welcome_message": name, "interface_tenant": name,
             "rooftops": [{"name": name, "notes": name, "address": {"city": name}}], "inventory": []});
         settle(json!({ slug.clone(): dealer })).await;
-        let html = page(&format!("/t/{slug}/")).await;
+        // The one element of that name holds the dealer as schema.org has it, which no browser runs.
+        let html =
+            page(&format!("/t/{slug}/")).await.replacen("<script type=\"application/ld+json\">", "", 1);
         for bad in ["<script", "<img", "onmouseover='", "<b>", "<!-- "] {
             assert!(!html.contains(bad), "{bad}: {html}");
         }

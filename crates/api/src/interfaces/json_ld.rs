@@ -14,6 +14,7 @@ pub(crate) fn script(description: &Value) -> String {
             '<' => text.push_str("\\u003c"),
             '>' => text.push_str("\\u003e"),
             '&' => text.push_str("\\u0026"),
+            '\'' => text.push_str("\\u0027"),
             '\u{2028}' => text.push_str("\\u2028"),
             '\u{2029}' => text.push_str("\\u2029"),
             c => text.push(c),
