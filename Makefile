@@ -35,7 +35,7 @@ run: ## build the platform and start it with three demo dealers; stop it with Ct
 	@exec scripts/bootstrap $(if $(DATABASE_URL),,postgres) -- $(folder)/forecourt up --demo $(ARGS)
 
 .PHONY: test
-test: ## all tests: the workspace's, then the official A2A SDKs and a browser against a running platform
+test: ## all tests: the workspace's, then the official SDKs of A2A and MCP and a browser against a running platform
 	@scripts/bootstrap rust crates postgres clients browser
 	@$(cargo) build $(LOCKED) --workspace --bins --tests
 	@scripts/bootstrap rust postgres -- cargo test $(LOCKED) --workspace

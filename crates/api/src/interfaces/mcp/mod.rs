@@ -147,7 +147,10 @@ async fn spoken(headers: &HeaderMap, text: String, door: Door) -> (http::respons
         let door = door.lock().unwrap_or_else(PoisonError::into_inner).take();
         door.ok_or_else(|| std::io::Error::other("a request is served once"))
     };
-    let service = StreamableHttpService::new(once, Arc::clone(&SESSIONS), CONFIG.clone());
+    let mut config = CONFIG.clone();
+    // One of its own: at a shared one all workers would wait for each other to hang on and off.
+    config.cancellation_token = Default::default();
+    let service = StreamableHttpService::new(once, Arc::clone(&SESSIONS), config);
     let (parts, body) = service.handle(request).await.into_parts();
     let collected: Result<_, Infallible> = body.collect().await;
     let body = collected.map(|body| body.to_bytes()).unwrap_or_default();

@@ -274,3 +274,18 @@ const METHODS: [&str; 8] = [
     "prompts/list",
     "prompts/get",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_payload_stands_where_the_mark_stood_and_nowhere_else() {
+        let mark = Mark::new();
+        let answer = format!("{{\"id\":\"{{}}\",\"structuredContent\":{},\"isError\":false}}", mark.value());
+        let whole = mark.replaced(answer.as_bytes(), b"{\"n\":1.0}").unwrap();
+        let expected = "{\"id\":\"{}\",\"structuredContent\":{\"n\":1.0},\"isError\":false}";
+        assert_eq!(String::from_utf8(whole).unwrap(), expected);
+        assert_eq!(Mark::new().replaced(answer.as_bytes(), b"{}"), None, "no two marks are alike");
+    }
+}
