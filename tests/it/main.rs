@@ -28,6 +28,7 @@ mod memory;
 mod oracle;
 mod outage;
 mod pages;
+mod parity;
 mod process;
 mod provisioning;
 mod schemas;

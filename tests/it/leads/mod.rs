@@ -17,7 +17,7 @@ use sqlx::PgConnection;
 use testkit::{Platform, aap_error, car, cluster};
 
 /// A dealer in the zone UTC that is open from nine to five every day.
-fn dealer(policy: Value) -> Value {
+pub(crate) fn dealer(policy: Value) -> Value {
     let day = json!({"open": "09:00", "close": "17:00"});
     let week: Value = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
         .map(|name| (name.to_owned(), day.clone()))

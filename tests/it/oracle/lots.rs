@@ -10,19 +10,19 @@ use sqlx::{PgConnection, Row};
 use testkit::dealer_document;
 
 /// A lot as it is stored.
-pub(super) struct Lot {
-    pub(super) slug: String,
-    pub(super) default_limit: i64,
-    pub(super) max_limit: i64,
-    pub(super) default_sort: Value,
+pub(crate) struct Lot {
+    pub(crate) slug: String,
+    pub(crate) default_limit: i64,
+    pub(crate) max_limit: i64,
+    pub(crate) default_sort: Value,
     /// The listing document of every unit, by `vehicle_id`.
-    pub(super) vehicles: BTreeMap<String, Value>,
+    pub(crate) vehicles: BTreeMap<String, Value>,
     /// The different values of every member, as they are spelled.
-    pub(super) values: BTreeMap<String, Vec<Value>>,
+    pub(crate) values: BTreeMap<String, Vec<Value>>,
 }
 
 /// The demo dealers and some whose lots are random.
-pub(super) fn documents(origin: &str, random: &mut StdRng) -> Value {
+pub(crate) fn documents(origin: &str, random: &mut StdRng) -> Value {
     let mut tenants = server::demo::document(origin)["tenants"].take();
     for tenant in tenants.as_object_mut().expect("dealers").values_mut() {
         // What they do not offer would be refused, and is tested elsewhere.
@@ -187,7 +187,7 @@ fn unit(slug: &str, number: usize, random: &mut StdRng) -> Value {
 }
 
 /// What the database holds of every lot.
-pub(super) async fn stored(admin: &mut PgConnection) -> Vec<Lot> {
+pub(crate) async fn stored(admin: &mut PgConnection) -> Vec<Lot> {
     let tenants = sqlx::query("select tenant_id, slug, policy from tenants order by slug")
         .fetch_all(&mut *admin)
         .await

@@ -1,7 +1,7 @@
 //! Random questions to dealers, answered a second time by plain SQL over the stored vehicles (AAP.md 7.3, 7.4).
 
-mod lots;
-mod questions;
+pub(crate) mod lots;
+pub(crate) mod questions;
 mod sql;
 
 use std::collections::HashMap;

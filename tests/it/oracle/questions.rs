@@ -9,9 +9,9 @@ use unicode_normalization::UnicodeNormalization;
 use super::lots::Lot;
 
 /// One search, without the page.
-pub(super) struct Question {
-    pub(super) filters: Option<Value>,
-    pub(super) sort: Option<Value>,
+pub(crate) struct Question {
+    pub(crate) filters: Option<Value>,
+    pub(crate) sort: Option<Value>,
 }
 
 const SORTED: [&str; 9] =
@@ -66,7 +66,7 @@ const SEARCHED: [&str; 14] = [
 ];
 
 impl Question {
-    pub(super) fn random(lot: &Lot, random: &mut StdRng) -> Question {
+    pub(crate) fn random(lot: &Lot, random: &mut StdRng) -> Question {
         let mut filters = Map::new();
         // Mostly one or two conditions: with more, nothing is left to compare.
         for _ in 0..*[0, 1, 1, 1, 2, 2, 2, 3, 4, 6].choose(random).unwrap() {
@@ -82,7 +82,7 @@ impl Question {
     }
 
     /// A page's size; sometimes none is named, sometimes more than anybody gets.
-    pub(super) fn limit(&self, random: &mut StdRng, whole: bool) -> Option<i64> {
+    pub(crate) fn limit(&self, random: &mut StdRng, whole: bool) -> Option<i64> {
         match random.random_range(0..20) {
             0 => None,
             1 => Some(1000),
@@ -92,7 +92,7 @@ impl Question {
         }
     }
 
-    pub(super) fn request(&self, limit: Option<i64>, cursor: Option<&str>) -> Value {
+    pub(crate) fn request(&self, limit: Option<i64>, cursor: Option<&str>) -> Value {
         let mut request = json!({"type": "inventory.search.request"});
         if let Some(filters) = &self.filters {
             request["filters"] = filters.clone();
@@ -109,12 +109,12 @@ impl Question {
         request
     }
 
-    pub(super) fn effective_sort(&self, lot: &Lot) -> Value {
+    pub(crate) fn effective_sort(&self, lot: &Lot) -> Value {
         self.sort.clone().unwrap_or_else(|| lot.default_sort.clone())
     }
 
     /// The filters as the answer repeats them: without empty lists, whole numbers spelled as such.
-    pub(super) fn applied(&self) -> Value {
+    pub(crate) fn applied(&self) -> Value {
         let said = self.filters.as_ref().and_then(Value::as_object).into_iter().flatten();
         let plain = |value: &Value| match value.as_f64() {
             Some(number) if value.is_f64() => json!(number as i64),

@@ -125,17 +125,17 @@ pub(crate) async fn ask(
     out: &mut Vec<u8>,
     note: &mut Note,
 ) -> Result<Answered, Refused> {
-    let named = Value::from_iter([("type", skill.request_type)]);
-    find(dealer, call, &named, note)?;
     match data.as_object_mut() {
         Some(members) if !members.contains_key("type") => {
             members.insert("type".to_owned(), skill.request_type.into());
         }
-        // Of another skill's `type` the schema of this one says what is wrong.
+        // Before anything else is said, as at A2A. Of another skill's `type` the schema of this one says what is wrong.
         _ => {
-            dealer.dispatch(call, &data)?;
+            dealer.dispatch(call, &data).inspect_err(|_| note.skill = skill.id.as_str())?;
         }
     }
+    let named = Value::from_iter([("type", skill.request_type)]);
+    find(dealer, call, &named, note)?;
     Ok(dealer.call(call, skill, data, out).await?)
 }
 
