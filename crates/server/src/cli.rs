@@ -83,6 +83,7 @@ enum Command {
     /// FILE holds {"tenants": {"slug": {…}}}. Each dealer is taken over whole or not at all, every problem is named
     /// with its JSON Pointer, and the same document a second time changes nothing. A running platform serves the
     /// result within a second. Exit status: 0 all applied, 1 some dealer failed, 2 the document cannot be read.
+    #[command(mut_args(served_by_others))]
     Provision {
         /// The document, JSON; `-` reads standard input
         #[arg(value_name = "FILE")]
@@ -109,6 +110,7 @@ enum Command {
     /// Load the demo dealers
     ///
     /// A franchise store, an independent powersports store, and a group with four rooftops, always the same.
+    #[command(mut_args(served_by_others))]
     Demo {
         #[command(flatten)]
         flags: WorkFlags,
@@ -172,6 +174,8 @@ enum KeyCommand {
         flags: CommonFlags,
     },
     /// Show a dealer's keys: names, what they open, when they were used; never the keys themselves
+    ///
+    /// The last use is written down about once a minute, so it may lag behind.
     List {
         /// The dealer's slug
         dealer: String,
@@ -218,6 +222,13 @@ impl From<AllFlags> for Flags {
     fn from(AllFlags { address, serving, common }: AllFlags) -> Flags {
         Flags { common, address, serving }
     }
+}
+
+/// Flags of a platform that listens say nothing to who looks at the help of a command that does not; they are taken,
+/// for the addresses of cards before the first start.
+fn served_by_others(flag: clap::Arg) -> clap::Arg {
+    let other = matches!(flag.get_id().as_str(), "listen" | "tls_cert" | "tls_key");
+    flag.hide(other)
 }
 
 #[derive(Debug, Args)]
@@ -295,5 +306,8 @@ mod tests {
         for variable in VARIABLES.iter().chain(["DATABASE_URL"].iter()) {
             assert!(up.contains(variable), "{variable} is missing in\n{up}");
         }
+        let provision = cli.find_subcommand_mut("provision").unwrap().render_long_help().to_string();
+        assert!(provision.contains("--public-origin") && provision.contains("--data-dir"), "{provision}");
+        assert!(!provision.contains("--listen") && !provision.contains("--tls-"), "{provision}");
     }
 }

@@ -83,6 +83,21 @@ pub(crate) fn options(settings: &Settings, command: &str) -> Options {
     options
 }
 
+/// For commands that have nothing to do where there is no data: they make none, which is most likely not what was meant.
+///
+/// # Errors
+/// No database is named, and the data folder has none.
+pub(crate) fn must_exist(settings: &Settings, command: &str) -> Result<(), Failure> {
+    if settings.database_url.is_some() || PrivatePg::exists(&options(settings, command)) {
+        return Ok(());
+    }
+    Err(Failure::new(format!("there is no data here ({})", settings.data_dir.display())).advise(ELSEWHERE))
+}
+
+/// What to do where there is no data.
+pub(crate) const ELSEWHERE: &str =
+    "call it where the platform was started, or name its data with --data-dir (FORECOURT_DATA_DIR)";
+
 /// A refusal in the shape of every other failure: its first line is what is wrong, the others are advice.
 pub(crate) fn explain(error: &StartError) -> Failure {
     let text = error.to_string();

@@ -6,7 +6,7 @@ use dealer::RateLimit;
 use dealer::callers::{self, KeyError, NewKey};
 use store::Store;
 
-use crate::commands::{explain, open_store, run_once};
+use crate::commands::{explain, open_store, run_on_data};
 use crate::failure::{Failure, UNUSABLE};
 use crate::output::say;
 use crate::settings::Settings;
@@ -43,7 +43,7 @@ pub(crate) enum Work {
 /// # Errors
 /// The dealer or the key is not there, or the database refuses.
 pub(crate) fn run(settings: &Settings, work: Work) -> Result<(), Failure> {
-    run_once(settings, "forecourt key", |database| async move {
+    run_on_data(settings, "forecourt key", |database| async move {
         let store = open_store(&database, settings).await?;
         let done = perform(&store, work).await;
         store.close().await;

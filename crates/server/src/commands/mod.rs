@@ -16,7 +16,7 @@ use store::{Database, Store};
 use tokio::runtime::Runtime;
 use tracing::Instrument;
 
-use crate::database::{Place, Purpose};
+use crate::database::{self, Place, Purpose};
 use crate::failure::{Failure, UNUSABLE, chain, io_reason};
 use crate::settings::Settings;
 use crate::telemetry::Telemetry;
@@ -53,6 +53,19 @@ where
         remind(settings);
     }
     outcome
+}
+
+/// The same for a command that has nothing to do where there is no data yet; there it makes none.
+pub(crate) fn run_on_data<T, F>(
+    settings: &Settings,
+    command: &'static str,
+    work: impl FnOnce(Database) -> F,
+) -> Result<T, Failure>
+where
+    F: Future<Output = Result<T, Failure>>,
+{
+    database::must_exist(settings, command)?;
+    run_once(settings, command, work)
 }
 
 /// Whoever works on private data that no platform runs on should know: it may be the wrong folder.

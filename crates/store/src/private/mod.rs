@@ -126,12 +126,16 @@ impl PrivatePg {
         }
     }
 
-    /// What starting would do, in lines for a person: which binaries, which account, which folder. Starts and
-    /// makes nothing beyond the folder itself.
+    /// What starting would do, in lines for a person: which binaries, which account, which folder. Starts nothing, and
+    /// where there is no data it makes nothing.
     ///
     /// # Errors
     /// What starting would fail with, as far as it can be told before.
     pub fn survey(options: &Options) -> Result<Vec<String>, StartError> {
+        if !Self::exists(options) {
+            let binaries = binaries::choose(options, &place::foreseen(&options.data_dir), &Account::own())?;
+            return Ok(vec![format!("PostgreSQL {}: {}", binaries.version, binaries.dir.display())]);
+        }
         let prepared = Prepared::new(options)?;
         let binaries = binaries::choose(options, &prepared.place, &prepared.account)?;
         let mut lines = prepared.location(Some(&binaries));
@@ -148,7 +152,7 @@ impl PrivatePg {
 
     /// Whether there is data already: `false` before the first start. Makes nothing.
     pub fn exists(options: &Options) -> bool {
-        Prepared::new(options).is_ok_and(|prepared| prepared.place.data().join("PG_VERSION").exists())
+        place::is_used(&options.data_dir)
     }
 
     /// Folder of the unix socket.

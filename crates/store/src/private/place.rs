@@ -72,6 +72,20 @@ fn socket_length(dir: &Path) -> usize {
     dir.join(format!(".s.PGSQL.{PORT}")).as_os_str().len()
 }
 
+/// Whether a folder has the data of a server, here or where root's goes. Makes nothing. Yes where it cannot be told:
+/// using it says why.
+pub(crate) fn is_used(data_dir: &Path) -> bool {
+    let Ok(data_dir) = data_dir.canonicalize() else { return false };
+    let elsewhere = Path::new(ELSEWHERE).join(short_hash(&data_dir)).join("pg");
+    let roots = [Some(data_dir.join("pg")), account::is_root().then_some(elsewhere)];
+    roots.iter().flatten().any(|root| root.join("data/PG_VERSION").try_exists().unwrap_or(true))
+}
+
+/// Where the data would be that is not there yet. Makes nothing.
+pub(crate) fn foreseen(data_dir: &Path) -> Place {
+    Place { root: data_dir.join("pg") }
+}
+
 /// Settles folder and account together, since each depends on the other. Notes say what a person should know.
 pub(crate) fn settle(data_dir: &Path) -> Result<(Place, Account, Vec<String>), StartError> {
     fs::create_dir_all(data_dir).map_err(|error| StartError::path(data_dir, &error))?;

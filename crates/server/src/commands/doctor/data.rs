@@ -9,7 +9,7 @@ use store::{Database, Store};
 use tokio::time::timeout;
 
 use super::Finding;
-use crate::commands::{count, explain};
+use crate::commands::{count, explain, fallback_addresses};
 use crate::database::{self, Place, Purpose};
 use crate::failure::{Failure, chain};
 use crate::settings::Settings;
@@ -31,7 +31,11 @@ pub(super) fn open(settings: &Settings) -> (Option<Place>, Vec<Finding>) {
             Err(error) => return (None, vec![Finding::fail(CHECK, database::explain(&error))]),
         }
         if !PrivatePg::exists(&options) {
-            findings.push(Finding::ok("database", "there is none yet; the first `forecourt up` makes it"));
+            let folder = settings.data_dir.display();
+            let mut found =
+                Finding::ok("database", format!("there is no data here ({folder}); `forecourt up` makes it"));
+            found.advice.push(format!("does a platform run already? {}", database::ELSEWHERE));
+            findings.push(found);
             return (None, findings);
         }
     }
@@ -90,7 +94,7 @@ async fn look(database: &Database, settings: &Settings) -> Vec<Finding> {
     }
     let ready = roles(database, &facts, &mut findings);
     if ready && migrations(database, &mut findings).await {
-        findings.push(wall(database, settings).await);
+        findings.extend(stored(database, settings).await);
     }
     findings
 }
@@ -141,16 +145,21 @@ async fn migrations(database: &Database, findings: &mut Vec<Finding>) -> bool {
     }
 }
 
-/// Whether no tenant can see another.
-async fn wall(database: &Database, settings: &Settings) -> Finding {
-    const CHECK: &str = "wall";
+/// Whether no tenant can see another, and what the platform that runs on this database says of itself.
+async fn stored(database: &Database, settings: &Settings) -> Vec<Finding> {
     let store = match Store::connect(database, settings.max_connections.min(2)).await {
         Ok(store) => store,
-        Err(error) => return Finding::fail(CHECK, explain(database, &error)),
+        Err(error) => return vec![Finding::fail("wall", explain(database, &error))],
     };
-    let verdict = setup::check_wall(&store).await;
+    let mut findings = vec![wall(&store).await];
+    findings.extend(elsewhere(&store, settings).await);
     store.close().await;
-    match verdict {
+    findings
+}
+
+async fn wall(store: &Store) -> Finding {
+    const CHECK: &str = "wall";
+    match setup::check_wall(store).await {
         Ok(()) => Finding::ok(CHECK, "no dealer can see another's rows"),
         Err(WallError::Open(found)) => {
             let mut failure =
@@ -160,4 +169,17 @@ async fn wall(database: &Database, settings: &Settings) -> Finding {
         }
         Err(error @ WallError::Store(_)) => Finding::fail(CHECK, Failure::new(chain(&error))),
     }
+}
+
+/// The settings looked at are those of this call. The platform may have been started with others, which it wrote down.
+async fn elsewhere(store: &Store, settings: &Settings) -> Option<Finding> {
+    let here = fallback_addresses(settings).ok()?;
+    let written = dealer::provision::addresses(store, &here).await.ok()?;
+    (written.origin != here.origin).then(|| {
+        let origin = written.origin;
+        Finding::ok(
+            "addresses",
+            format!("the platform that started last on this data is reached at {origin}"),
+        )
+    })
 }
