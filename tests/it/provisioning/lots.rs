@@ -164,7 +164,7 @@ fn rich() -> Value {
             "holidays": [{"date": "2026-12-25"}, {"date": "2026-12-26", "open": "10:00", "close": "12:00", "name": "Short"}]}],
         "inventory": odd, "sold": [{"vin": VIN_B, "stock": "S-1", "make": "Subaru"}, {"stock": "S-2"}, {"vehicle_id": "gone"}],
         "domains": ["b.odd.example", "a.odd.example"], "interface_tenant": "odd", "sandbox": true, "state": "active",
-        "skills": ["lead.submit", "inventory.search", "inventory.vehicle", "inventory.facets"], "contracts": ["latest", "v3.0"],
+        "skills": ["lead.submit", "inventory.search", "inventory.vehicle", "inventory.facets"], "contracts": ["v3.0", "v1.3"],
         "default_contract": "v3.0", "note": {"any": "thing"},
         "policy": {"max_limit": 50, "rate_limit": {"requests": 100, "per_seconds": 60},
             "search": {"filters": ["make"], "feature_codes": ["tow"]}, "follow_up_channels": ["sms"]},
