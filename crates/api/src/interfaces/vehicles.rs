@@ -132,7 +132,11 @@ fn back(visit: &Visit<'_>) -> String {
     if tenant.skills.contains(&SkillId::InventorySearch) {
         push(&mut links, format_args!(" · <a href=\"{}\">all vehicles</a>", escaped(&list)));
     }
-    links + "</p>"
+    links.push_str("</p>");
+    if tenant.sandbox {
+        links.push_str("<p><b>Sandbox dealer: for trying out; nothing here is for sale.</b></p>");
+    }
+    links
 }
 
 async fn one(visit: &Visit<'_>, id: &str) -> HttpResponse {
@@ -146,11 +150,26 @@ async fn one(visit: &Visit<'_>, id: &str) -> HttpResponse {
     let url = address(visit, id);
     let mut body = back(visit);
     push(&mut body, format_args!("<h1>{}</h1><table>", escaped(&name)));
-    for (member, heading) in SHOWN {
-        if let Some(value) = vehicle.get(member).filter(|value| !value.is_null()) {
+    // An amount that nobody can be promised is shown beside one that can, or not at all.
+    let priced = vehicle.get("price").is_some();
+    for (member, heading) in
+        SHOWN.iter().filter(|(member, _)| priced || !["list_price", "msrp"].contains(member))
+    {
+        if let Some(value) = vehicle.get(*member).filter(|value| !value.is_null()) {
             let text = escaped(&words(value));
             push(&mut body, format_args!("<tr><th scope=row>{heading}</th><td>{text}</td></tr>"));
         }
+    }
+    for fee in vehicle.get("fees").and_then(Value::as_array).into_iter().flatten().filter(|_| priced) {
+        let named = |member| escaped(&fee.get(member).map(words).unwrap_or_default());
+        push(
+            &mut body,
+            format_args!(
+                "<tr><th scope=row>In the price</th><td>{}: {}</td></tr>",
+                named("name"),
+                named("amount")
+            ),
+        );
     }
     body.push_str("</table>");
     if let Some(site) = vehicle.get("vdp_url").and_then(Value::as_str).filter(|site| is_web(site)) {

@@ -203,7 +203,7 @@ mod tests {
                 };
                 assert_eq!(error["code"], number, "{} {code:?}", spec.version);
                 let leads = error["message"] == format!("{said}: Words for people.");
-                let expected = number <= -32000 && number >= -32099 || spec.error_form == ErrorForm::Bare;
+                let expected = (-32099..=-32000).contains(&number) || spec.error_form == ErrorForm::Bare;
                 assert_eq!(leads, expected, "{error}");
                 assert!(error["message"].as_str().unwrap().ends_with("Words for people."), "{error}");
                 let (aap, before) = match spec.error_form {

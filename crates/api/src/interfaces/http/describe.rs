@@ -94,7 +94,7 @@ impl Writer<'_> {
     fn info(&self) -> Value {
         let tenant = self.tenant;
         let mut text = format!(
-            "The skills of {} by the Auto Agent Protocol, as plain HTTP. The same questions get the same answers by A2A. \
+            "The skills of {} by the Auto Agent Protocol, as plain HTTP. The same questions get the same answers by A2A and MCP. \
              `POST /skills/{{skill}}` takes the request payload of a skill and gives the payload of its answer; reads \
              have addresses of their own besides. A list parameter is repeated for each value; a parameter that is not \
              known is refused, as is every other breach of a request schema, all at once. A refusal is a problem \

@@ -61,7 +61,7 @@ impl Read {
     }
 
     /// The read at a path below the base, with the text that stands for its parameter, still encoded.
-    pub(super) fn at<'p>(path: &'p str) -> Option<(&'static Read, Option<&'p str>)> {
+    pub(super) fn at(path: &str) -> Option<(&'static Read, Option<&str>)> {
         READS.iter().find_map(|read| match read.parameter() {
             None => (read.path == path).then_some((read, None)),
             Some(_) => {

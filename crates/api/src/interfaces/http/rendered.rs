@@ -15,7 +15,7 @@ border-bottom:2px solid #dcdfe3}h3{font-size:1.1rem;margin:1.75rem 0 .25rem}h4{f
 a{color:#0b5cad}code,pre{font:14px/1.45 ui-monospace,monospace;overflow-wrap:anywhere}pre{background:#10202f;\
 color:#e8eef4;padding:1rem;border-radius:8px;overflow-x:auto}table{border-collapse:collapse;width:100%}td,th{\
 text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #dcdfe3;vertical-align:top}caption{\
-text-align:left;font-weight:600;padding-top:.75rem}.scroll{overflow-x:auto}summary{cursor:pointer;padding:.35rem 0}\
+text-align:left;font-weight:600;padding-top:.75rem}th code{white-space:nowrap}.scroll{overflow-x:auto}summary{cursor:pointer;padding:.35rem 0}\
 .verb{background:#0b5cad;color:#fff;border-radius:4px;padding:.1rem .45rem;margin-right:.5rem;font:600 13px \
 ui-monospace,monospace}.skip{position:absolute;left:-100vw}.skip:focus{left:1rem;top:.5rem;background:#fff}\
 @media(prefers-color-scheme:dark){body{background:#10161d;color:#dfe6ee}a{color:#7db8f5}td,th,h2{border-color:#33404d}\
