@@ -40,10 +40,18 @@ create table lead_notes (
     request      text        not null,
     request_hash bytea       not null check (octet_length(request_hash) = 32),
     consent      text        not null,
+    -- By what the lead is known since then and was not before.
+    email_hash   bytea       check (octet_length(email_hash) = 16),
+    phone_hash   bytea       check (octet_length(phone_hash) = 16),
+    vehicle_hash bytea       not null check (octet_length(vehicle_hash) = 16),
     primary key (tenant_id, lead_id, note_id),
     -- The same words a second time say nothing new.
     unique (tenant_id, lead_id, request_hash)
 );
+create index lead_notes_email on lead_notes (tenant_id, email_hash, vehicle_hash, received_at)
+    where email_hash is not null;
+create index lead_notes_phone on lead_notes (tenant_id, phone_hash, vehicle_hash, received_at)
+    where phone_hash is not null;
 
 -- Requests that were answered, for as long as they are to be known again.
 create table lead_keys (
@@ -94,23 +102,26 @@ exception when feature_not_supported or invalid_parameter_value then
 end
 $$;
 
--- Waits for its turn, then looks: what was answered to the key, and the earliest equivalent lead since a moment.
+-- Waits for its turn, then looks: what was answered to the key, and the earliest equivalent lead since a moment,
+-- which is known by what was added to it as well.
 -- A function, because a statement that waited reads what was there before it waited; here each has its own look, in
 -- one round trip. Turns are numbers in ascending order, so that nobody waits in a circle; they end with the
--- transaction. A process that hangs with a turn must not hang the others.
+-- transaction. A process that hangs with a turn must not hang the others, and nobody is waited for longer than
+-- whoever sent the lead waits for us: that holds until the transaction ends.
 create function lead_turn(of_tenant uuid, turns bigint[], of_contract text, of_key bytea,
                           email bytea, phone bytea, vehicle bytea, at timestamptz, since timestamptz)
-    returns table (known_hash bytea, known_answer text, earlier_lead uuid)
-    language plpgsql set search_path = forecourt, pg_temp set lock_timeout = '5s'
+    returns table (known_hash bytea, known_answer text, earlier_lead uuid, earlier_caller text)
+    language plpgsql set search_path = forecourt, pg_temp
 as $$
 declare
     turn bigint;
 begin
+    perform set_config('lock_timeout', '4s', true);
     foreach turn in array turns loop
         perform pg_advisory_xact_lock(turn);
     end loop;
     return query
-        select k.request_hash, k.answer, e.lead_id
+        select k.request_hash, k.answer, e.lead_id, e.caller
         from (select 1) one
              left join lateral (
                  select lk.request_hash, lk.answer from lead_keys lk
@@ -118,15 +129,27 @@ begin
                        and lk.expires_at > at
              ) k on true
              left join lateral (
-                 select f.lead_id from (
-                     (select l.lead_id, l.received_at from leads l
+                 select f.lead_id, f.caller from (
+                     (select l.lead_id, l.caller, l.received_at from leads l
                       where l.tenant_id = of_tenant and l.email_hash = email and l.vehicle_hash = vehicle
                             and l.received_at > since
                       order by l.received_at limit 1)
                      union all
-                     (select l.lead_id, l.received_at from leads l
+                     (select l.lead_id, l.caller, l.received_at from leads l
                       where l.tenant_id = of_tenant and l.phone_hash = phone and l.vehicle_hash = vehicle
                             and l.received_at > since
+                      order by l.received_at limit 1)
+                     union all
+                     (select l.lead_id, l.caller, l.received_at
+                      from lead_notes n join leads l on l.tenant_id = n.tenant_id and l.lead_id = n.lead_id
+                      where n.tenant_id = of_tenant and n.email_hash = email and n.vehicle_hash = vehicle
+                            and n.received_at > since and l.received_at > since
+                      order by l.received_at limit 1)
+                     union all
+                     (select l.lead_id, l.caller, l.received_at
+                      from lead_notes n join leads l on l.tenant_id = n.tenant_id and l.lead_id = n.lead_id
+                      where n.tenant_id = of_tenant and n.phone_hash = phone and n.vehicle_hash = vehicle
+                            and n.received_at > since and l.received_at > since
                       order by l.received_at limit 1)
                  ) f order by f.received_at, f.lead_id limit 1
              ) e on true;

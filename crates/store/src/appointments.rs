@@ -27,7 +27,9 @@ pub struct AgendaWanted<'a> {
 pub struct OwnAppointment {
     /// Its id.
     pub appointment_id: Uuid,
-    /// Begin and end, if it is confirmed.
+    /// Name of the rooftop.
+    pub rooftop: String,
+    /// Begin and end, if it is confirmed and not over.
     pub booked: Option<(DateTime<Utc>, DateTime<Utc>)>,
 }
 
@@ -38,6 +40,8 @@ pub struct Agenda {
     pub taken: Vec<(DateTime<Utc>, DateTime<Utc>)>,
     /// That of the same lead and kind.
     pub own: Option<OwnAppointment>,
+    /// The dealer has no rooftop of that name any more: whoever asks has not heard of it yet.
+    pub is_gone: bool,
 }
 
 /// An appointment to be stored.
@@ -69,13 +73,17 @@ impl TenantTx {
     pub async fn agenda(&mut self, wanted: AgendaWanted<'_>) -> Result<Agenda, Error> {
         let id = self.id();
         let rows = sqlx::query!(
-            r#"select false as "own!", appointment_id as "appointment_id!", status as "status!", start_at, end_at
+            r#"select false as "own!", appointment_id as "appointment_id!", status as "status!",
+                      rooftop as "rooftop!", start_at, end_at
                from appointments
                where tenant_id = $1 and rooftop = $2 and department = $3 and status = 'confirmed' and end_at > $4
                      and not (lead_id is not distinct from $5 and kind = $6)
                union all
-               select true, appointment_id, status, start_at, end_at from appointments
-               where tenant_id = $1 and lead_id = $5 and kind = $6"#,
+               select true, appointment_id, status, rooftop, start_at, end_at from appointments
+               where tenant_id = $1 and lead_id = $5 and kind = $6
+               union all
+               select false, $1, 'gone', $2, null, null
+               where not exists (select from rooftops where tenant_id = $1 and name = $2)"#,
             id.0,
             wanted.rooftop,
             wanted.department,
@@ -89,8 +97,11 @@ impl TenantTx {
         for row in rows {
             let span = row.start_at.zip(row.end_at);
             if row.own {
-                let booked = span.filter(|_| row.status == "confirmed");
-                agenda.own = Some(OwnAppointment { appointment_id: row.appointment_id, booked });
+                let booked = span.filter(|(_, end)| row.status == "confirmed" && *end > wanted.from);
+                let (appointment_id, rooftop) = (row.appointment_id, row.rooftop);
+                agenda.own = Some(OwnAppointment { appointment_id, rooftop, booked });
+            } else if row.status == "gone" {
+                agenda.is_gone = true;
             } else {
                 agenda.taken.extend(span);
             }
@@ -125,6 +136,47 @@ impl TenantTx {
         .execute(self.conn())
         .await?;
         Ok(())
+    }
+}
+
+impl TenantTx {
+    /// Waits for turns, given in ascending order. They end with the transaction.
+    #[instrument(name = "store.hold_turns", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select pg_advisory_xact_lock"))]
+    pub async fn hold_turns(&mut self, turns: &[i64]) -> Result<(), Error> {
+        for turn in turns {
+            sqlx::query!("select pg_advisory_xact_lock($1)", turn).execute(self.conn()).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives the appointments of a rooftop to the one that it is called now. Only who holds the turns of both may.
+    #[instrument(name = "store.move_agenda", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "update appointments"))]
+    pub async fn move_agenda(&mut self, from: &str, to: &str) -> Result<(), Error> {
+        let id = self.id();
+        sqlx::query!(
+            "update appointments set rooftop = $3 where tenant_id = $1 and rooftop = $2",
+            id.0,
+            from,
+            to
+        )
+        .execute(self.conn())
+        .await?;
+        Ok(())
+    }
+
+    /// How many confirmed appointments at these rooftops are not over.
+    #[instrument(name = "store.visits_to_come", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select appointments"))]
+    pub async fn visits_to_come(&mut self, rooftops: &[&str], now: DateTime<Utc>) -> Result<i64, Error> {
+        let id = self.id();
+        Ok(sqlx::query_scalar!(
+            r#"select count(*) as "count!" from appointments
+               where tenant_id = $1 and rooftop = any($2) and status = 'confirmed' and end_at > $3"#,
+            id.0,
+            rooftops as &[&str],
+            now
+        )
+        .fetch_one(self.conn())
+        .await?)
     }
 }
 

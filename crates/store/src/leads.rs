@@ -51,7 +51,16 @@ pub struct Turn {
     /// The key, if it was used before.
     pub known: Option<KnownKey>,
     /// The earliest equivalent lead.
-    pub earlier: Option<Uuid>,
+    pub earlier: Option<Earlier>,
+}
+
+/// A lead that was there before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Earlier {
+    /// Its id.
+    pub lead_id: Uuid,
+    /// Who sent it.
+    pub caller: String,
 }
 
 /// A lead, or what is added to one. Texts must not hold U+0000, which JSON escapes.
@@ -85,7 +94,8 @@ impl TenantTx {
     pub async fn lead_turn(&mut self, wanted: &TurnWanted<'_>) -> Result<Turn, Error> {
         let id = self.id();
         let row = sqlx::query!(
-            r#"select known_hash as "known_hash?", known_answer as "known_answer?", earlier_lead as "earlier_lead?"
+            r#"select known_hash as "known_hash?", known_answer as "known_answer?", earlier_lead as "earlier_lead?",
+                      earlier_caller as "earlier_caller?"
                from lead_turn($1, $2, $3, $4, $5, $6, $7, $8, $9)"#,
             id.0,
             wanted.turns,
@@ -106,7 +116,8 @@ impl TenantTx {
             }),
             _ => None,
         };
-        Ok(Turn { known, earlier: row.earlier_lead })
+        let earlier = row.earlier_lead.zip(row.earlier_caller);
+        Ok(Turn { known, earlier: earlier.map(|(lead_id, caller)| Earlier { lead_id, caller }) })
     }
 
     /// Stores a lead, and with it the key by which its request is known again. One round trip.
@@ -161,10 +172,10 @@ impl TenantTx {
                  where k.expires_at <= $6
              )
              insert into lead_notes (tenant_id, lead_id, contract, door, caller, received_at, request, request_hash,
-                                     consent, note_id)
-             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
-             where not exists (select from leads l
-                               where l.tenant_id = $1 and l.lead_id = $2 and l.request_hash = $8)
+                                     consent, note_id, email_hash, phone_hash, vehicle_hash)
+             select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+                    nullif($14::bytea, l.email_hash), nullif($15::bytea, l.phone_hash), $16
+             from leads l where l.tenant_id = $1 and l.lead_id = $2 and l.request_hash <> $8
              on conflict (tenant_id, lead_id, request_hash) do nothing",
             id.0,
             lead.lead_id,
@@ -179,6 +190,9 @@ impl TenantTx {
             key.map(|key| key.key),
             key.map(|key| key.answer),
             key.map(|key| key.expires_at),
+            lead.fingerprint.email.as_ref().map(|hash| &hash[..]),
+            lead.fingerprint.phone.as_ref().map(|hash| &hash[..]),
+            &lead.fingerprint.vehicle[..],
         )
         .execute(self.conn())
         .await?;

@@ -41,7 +41,7 @@ pub use database::Database;
 pub use error::{Driver, Error};
 pub use ids::{TenantId, TenantState};
 pub use lead_keys::KeyWrite;
-pub use leads::{Fingerprint, KnownKey, LeadWrite, StoredLead, StoredNote, Turn, TurnWanted};
+pub use leads::{Earlier, Fingerprint, KnownKey, LeadWrite, StoredLead, StoredNote, Turn, TurnWanted};
 pub use lots::{Lot, Removed, RemovedRow};
 pub use platform::{DirectoryRow, PlatformTx, VersionRow};
 pub use tenant::TenantTx;

@@ -88,6 +88,7 @@ impl Platform {
             let outcome = match outcome {
                 Ok(dealer::provision::Outcome::Created) => Ok("created"),
                 Ok(dealer::provision::Outcome::Updated) => Ok("updated"),
+                Ok(dealer::provision::Outcome::UpdatedLosing(_)) => Ok("updated, losing visits"),
                 Ok(dealer::provision::Outcome::Unchanged) => Ok("unchanged"),
                 Err(dealer::provision::ApplyError::Problems(problems)) => {
                     Err(problems.iter().map(ToString::to_string).collect())

@@ -89,6 +89,11 @@ async fn any_time_that_the_schema_accepts_is_answered() {
                 .await;
         let status = &answer["appointment"]["status"];
         assert_eq!(status, if n == 4 { "confirmed" } else { "proposed" }, "{at}: {answer}");
+        assert!(!answer.to_string().contains(":60"), "{answer}");
+        if n == 4 {
+            // No more of it than is kept.
+            assert_eq!(answer["appointment"]["confirmed_at"], "2028-02-29T12:00:00.123456+00:00");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use testkit::{Process, check_answer, cluster, data_of, request_body};
 
-use super::{dealer, lead, with};
+use super::{ahead, behind, count, dealer, lead, platform, visit, with};
 
 const COPIES: usize = 1000;
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -22,6 +22,73 @@ async fn send(http: &reqwest::Client, nodes: &[String; 2], lead: &Value) -> Vec<
         })
     });
     futures_util::future::join_all(sent).await.into_iter().map(|answer| answer.unwrap()).collect()
+}
+
+/// Counts how often the database is asked for the turn of a lead.
+const COUNTING: &str = "
+    create sequence turns_taken;
+    alter function lead_turn rename to lead_turn_itself;
+    create function lead_turn(a uuid, b bigint[], c text, d bytea, e bytea, f bytea, g bytea, h timestamptz, i timestamptz)
+        returns table (known_hash bytea, known_answer text, earlier_lead uuid, earlier_caller text)
+        language plpgsql security definer set search_path = forecourt, pg_temp
+        as $$ begin
+            perform nextval('turns_taken');
+            return query select * from lead_turn_itself(a, b, c, d, e, f, g, h, i);
+        end $$;";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_that_wait_are_told_and_ask_the_database_for_nothing() {
+    const CROWD: usize = 60;
+    let platform = platform(json!({})).await;
+    let mut admin = behind(&platform).await;
+    sqlx::raw_sql("set search_path = forecourt").execute(&mut admin).await.unwrap();
+    sqlx::raw_sql(COUNTING).execute(&mut admin).await.unwrap();
+    let wish = |shopper: &str, hour| with(lead(shopper), "appointment", visit("sales", ahead(3, hour, 0)));
+    let turns = "select case when is_called then last_value else 0 end from turns_taken";
+    let mut before: i64 = 0;
+    for copied in [
+        lead("plain"),
+        wish("free", 11),
+        wish("taken", 11),
+        with(wish("key", 15), "idempotency_key", json!("k")),
+    ] {
+        // Nothing is stored until all of them are there.
+        let mut gate = behind(&platform).await;
+        sqlx::raw_sql("begin; lock table forecourt.leads in exclusive mode")
+            .execute(&mut gate)
+            .await
+            .unwrap();
+        let asking = platform.ask("harbor", copied.clone());
+        let sent: Vec<_> = (0..CROWD)
+            .map(|_| {
+                let asking = asking.clone();
+                tokio::spawn(async move { asking.result().await })
+            })
+            .collect();
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        sqlx::raw_sql("commit").execute(&mut gate).await.unwrap();
+        let mut answers: Vec<Value> = Vec::new();
+        for answer in futures_util::future::join_all(sent).await {
+            answers.push(answer.unwrap());
+        }
+        let taken: i64 = sqlx::query_scalar(turns).fetch_one(&mut admin).await.unwrap();
+        // What comes late asks again where the answer may change; on an idle machine nothing comes late.
+        assert!(taken - before <= 6, "{} turns for {CROWD} copies of {copied}", taken - before);
+        before = taken;
+        let received = answers.iter().filter(|answer| answer["status"] == "received").count();
+        let has_key = copied.get("idempotency_key").is_some();
+        assert_eq!(received, if has_key { CROWD } else { 1 });
+        let but_the_status = |answer: &Value| with(answer.clone(), "status", Value::Null);
+        assert!(
+            answers.iter().all(|answer| but_the_status(answer) == but_the_status(&answers[0])),
+            "{answers:?}"
+        );
+        // What they were told is what is answered now.
+        let now = asking.result().await;
+        assert!(answers.contains(&now), "{now}");
+        before += 1;
+    }
+    assert_eq!(count(&platform, "leads").await, 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -116,6 +116,27 @@ async fn keys_are_of_one_dealer_and_any_text() {
 }
 
 #[tokio::test]
+async fn keys_that_cannot_be_told_apart_are_refused() {
+    let platform = platform(json!({})).await;
+    for contract in contracts() {
+        for lone in ["\\ud800", "\\udc00", "order \\udfff 7", "\u{fffd}"] {
+            let asking = platform.ask_in(contract, "harbor", keyed("noor", "HERE"));
+            let text = asking.body.to_string().replace("HERE", lone);
+            let answer: Value = asking.raw(text).await.json().await.unwrap();
+            let aap = testkit::aap_error(&answer["error"]).unwrap_or_else(|| panic!("{answer}"));
+            assert_eq!(aap["details"]["errors"][0]["instanceLocation"], "/idempotency_key", "{aap}");
+            assert_eq!(aap["retryable"], false);
+        }
+    }
+    assert_eq!(count(&platform, "leads").await, 0);
+    // Elsewhere it is any other sign, and the halves of a pair that are together are one.
+    let asking = platform.ask("harbor", with(keyed("noor", "HERE"), "message", json!("THERE")));
+    let text = asking.body.to_string().replace("HERE\"", "\\ud83d\\ude00\"").replace("THERE", "\\ud800");
+    let answer: Value = asking.raw(text).await.json().await.unwrap();
+    assert_eq!(testkit::data_of(&answer)["status"], "received");
+}
+
+#[tokio::test]
 async fn keys_expire_by_policy_and_are_swept() {
     let platform = platform(json!({"idempotency_hours": 48})).await;
     let first = platform.ask("harbor", keyed("noor", "k")).result().await;
@@ -170,7 +191,9 @@ async fn a_lead_that_cannot_be_stored_now_may_be_sent_again() {
     let mut other = behind(&platform).await;
     sqlx::raw_sql("begin; lock table lead_keys").execute(&mut other).await.unwrap();
     let asking = platform.ask("harbor", keyed("noor", "k"));
+    let began = std::time::Instant::now();
     let error = asking.error().await;
+    assert!(began.elapsed().as_secs_f64() < 5.0, "clients give up then: {:?}", began.elapsed());
     let aap = testkit::aap_error(&error).unwrap();
     assert_eq!((&aap["code"], &aap["retryable"]), (&json!("INTERNAL_ERROR"), &json!(true)));
     sqlx::raw_sql("rollback").execute(&mut other).await.unwrap();

@@ -6,8 +6,10 @@ mod crowd;
 mod duplicates;
 mod keys;
 mod killed;
+mod places;
 mod race;
 mod stored;
+mod strangers;
 mod vehicles;
 
 use chrono::{DateTime, Duration, SecondsFormat, Utc};

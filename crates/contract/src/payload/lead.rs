@@ -1,6 +1,6 @@
 //! The request of `lead.submit`, as far as it decides anything. What is only passed on stays in the payload.
 
-use chrono::{DateTime, FixedOffset};
+use chrono::{DateTime, FixedOffset, TimeDelta, Timelike};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Number, Value};
 
@@ -162,7 +162,12 @@ pub struct SourceAgent {
 /// The schema's format check accepts nothing else; whoever gets `None` all the same refuses the text by the keyword
 /// `format`.
 pub fn instant(text: &str) -> Option<DateTime<FixedOffset>> {
-    DateTime::parse_from_rfc3339(text).ok()
+    let at = DateTime::parse_from_rfc3339(text).ok()?;
+    // A leap second is read as the second before it with more than a second's nanoseconds.
+    match at.nanosecond().checked_sub(1_000_000_000) {
+        None => Some(at),
+        Some(nanos) => at.checked_add_signed(TimeDelta::seconds(1))?.with_nanosecond(nanos),
+    }
 }
 
 /// Reads any whole number the schema accepts, `2024.0` and `1e30` included; too large ones saturate.
@@ -196,6 +201,20 @@ mod tests {
         assert_eq!(appointment.duration_minutes, Some(i64::MAX));
         assert_eq!(appointment.appointment_type.as_str(), "test_drive");
         assert_eq!(request.customer.preferred_contact.unwrap().channel(), None);
+    }
+
+    #[test]
+    fn a_leap_second_is_the_second_after_it() {
+        for (text, at) in [
+            ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00Z"),
+            ("2016-12-31T15:59:60.25-08:00", "2017-01-01T00:00:00.25Z"),
+            ("2016-12-31T23:59:59.999999999Z", "2016-12-31T23:59:59.999999999Z"),
+        ] {
+            let read = instant(text).unwrap();
+            assert_eq!(read, instant(at).unwrap(), "{text}");
+            assert!(read.nanosecond() < 1_000_000_000);
+            assert!(!read.to_rfc3339().contains(":60"), "{read}");
+        }
     }
 
     #[test]

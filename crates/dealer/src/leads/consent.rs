@@ -14,6 +14,14 @@ pub(crate) fn problems(payload: &Value, policy: &Policy, now: DateTime<Utc>) -> 
     let mut found = Vec::new();
     consent(payload, policy, now, &mut found);
     channels(payload, policy, &mut found);
+    // It stands for what no text can hold, such as half of a surrogate pair: several keys would be taken for one.
+    if payload.get("idempotency_key").and_then(Value::as_str).is_some_and(|key| key.contains('\u{fffd}')) {
+        found.push(Violation::new(
+            "/idempotency_key",
+            "format",
+            "must be of whole characters other than U+FFFD",
+        ));
+    }
     let visit = payload.pointer("/appointment/appointment_type").and_then(Value::as_str);
     if policy.test_drive_requires_vehicle
         && visit == Some("test_drive")
@@ -153,6 +161,12 @@ mod tests {
         late["consent"]["granted_at"] = json!("2026-12-02T18:00:00Z");
         late["consent"]["expires_at"] = json!("2027-12-01T18:04:00Z");
         assert!(found(&late, &patient).is_empty());
+    }
+
+    #[test]
+    fn a_key_is_of_characters_that_are_told_apart() {
+        with("/idempotency_key", json!("\u{0}é🚗"), &[]);
+        with("/idempotency_key", json!("a\u{fffd}"), &["/idempotency_key format"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use contract::payload::LeadSubmitRequest;
 use contract::text::fold;
 use serde_json::{Value, json};
 use store::{Fingerprint, TenantId};
+use uuid::Uuid;
 
 use super::rooftop::Department;
 
@@ -46,20 +47,45 @@ pub(crate) fn turns(
     fingerprint: &Fingerprint,
     agenda: Option<(&str, Department)>,
 ) -> Vec<i64> {
-    let hex = |half: &[u8; 16]| u128::from_be_bytes(*half).to_string();
-    let mut turns: Vec<i64> = [
-        fingerprint.email.map(|email| json!(["lead", hex(&email), hex(&fingerprint.vehicle)])),
-        fingerprint.phone.map(|phone| json!(["lead", hex(&phone), hex(&fingerprint.vehicle)])),
-        agenda.map(|(rooftop, department)| json!([tenant.0, "agenda", rooftop, department.as_str()])),
-    ]
-    .into_iter()
-    .flatten()
-    .map(|value| number(&value))
-    .chain(key.map(|(contract, key)| turn_of_key(tenant, contract, key)))
-    .collect();
+    let shopper = [fingerprint.email, fingerprint.phone].into_iter().flatten();
+    let mut turns: Vec<i64> = shopper
+        .map(|who| turn_of_shopper(who, fingerprint))
+        .chain(agenda.map(|(rooftop, department)| turn_of_agenda(tenant, rooftop, department)))
+        .chain(key.map(|(contract, key)| turn_of_key(tenant, contract, key)))
+        .collect();
     turns.sort_unstable();
     turns.dedup();
     turns
+}
+
+/// The turns of these rooftops' agendas, ascending.
+pub(crate) fn turns_of_agendas<'a>(tenant: TenantId, rooftops: impl Iterator<Item = &'a str>) -> Vec<i64> {
+    let both = [Department::Sales, Department::Service];
+    let mut turns: Vec<i64> = rooftops
+        .flat_map(|rooftop| both.map(|department| turn_of_agenda(tenant, rooftop, department)))
+        .collect();
+    turns.sort_unstable();
+    turns.dedup();
+    turns
+}
+
+/// The turn by which copies of a lead without a key meet.
+pub(super) fn turn_of_copies(fingerprint: &Fingerprint) -> Option<i64> {
+    fingerprint.email.or(fingerprint.phone).map(|who| turn_of_shopper(who, fingerprint))
+}
+
+fn turn_of_shopper(who: [u8; 16], fingerprint: &Fingerprint) -> i64 {
+    let text = |half: [u8; 16]| u128::from_be_bytes(half).to_string();
+    number(&json!(["lead", text(who), text(fingerprint.vehicle)]))
+}
+
+fn turn_of_agenda(tenant: TenantId, rooftop: &str, department: Department) -> i64 {
+    number(&json!([tenant.0, "agenda", rooftop, department.as_str()]))
+}
+
+/// An id that the same always gets.
+pub(super) fn id(of: &Value) -> Uuid {
+    uuid::Builder::from_random_bytes(half(of)).into_uuid()
 }
 
 /// The turn of an idempotency key.
@@ -141,6 +167,8 @@ mod tests {
         let all = turns(tenant, Some(("v3.0", "k\u{0}")), &print, Some(("One", Department::Sales)));
         assert_eq!(all.len(), 4);
         assert!(all.is_sorted());
+        assert!(all.contains(&turn_of_copies(&print).unwrap()));
+        assert!(turns_of_agendas(tenant, ["One", "One"].into_iter()).iter().any(|turn| all.contains(turn)));
         for few in [
             turns(tenant, Some(("v3.0", "k\u{0}")), &print, None),
             turns(tenant, None, &Fingerprint { email: None, ..print }, Some(("One", Department::Sales))),

@@ -10,22 +10,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use store::TenantId;
 use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant;
 
 type Lane = Arc<tokio::sync::Mutex<Option<Told>>>;
 
-/// What was answered to a key, and is on disk. Forgotten as soon as nobody waits for that turn any more.
+/// What copies of a request are answered, which is on disk. Forgotten as soon as nobody waits for that turn any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// Whose key it is; a turn is only a number, which two keys might share.
+    /// Of which dealer; a turn is only a number, which two requests might share.
     pub(crate) tenant: TenantId,
     /// Of which contract.
     pub(crate) contract: &'static str,
-    /// The key.
-    pub(crate) key: String,
+    /// What makes them copies.
+    pub(crate) copies: Copies,
     /// Hash of the canonical request.
     pub(crate) hash: [u8; 32],
     /// The payload.
     pub(crate) answer: String,
+}
+
+/// What makes requests copies of one another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Copies {
+    /// Their key.
+    Key(String),
+    /// Their content, from one caller.
+    Content {
+        /// Who sent them.
+        caller: String,
+        /// When it was answered. Where later requests may change the answer, only those who waited then are told.
+        until: Option<Instant>,
+    },
 }
 
 /// Who is at what.
@@ -129,7 +144,7 @@ mod tests {
         let told = Told {
             tenant: TenantId(uuid::Uuid::from_u128(1)),
             contract: "v3.0",
-            key: "k".into(),
+            copies: Copies::Key("k".into()),
             hash: [7; 32],
             answer: "{}".into(),
         };

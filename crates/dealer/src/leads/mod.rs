@@ -18,21 +18,24 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use contract::payload::LeadSubmitRequest;
 use contract::{Fault, FaultCode, SkillId, Violation, canonical, refusal};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{Agenda, AgendaWanted, KeyWrite, KnownKey, LeadWrite, TenantTx, TurnWanted};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::policy::Policy;
 use crate::{Call, Dealer};
 use visit::{SettledVisit, Visit};
 
-use lanes::{Held, Told};
+use lanes::{Copies, Held, Told};
 
+pub(crate) use fingerprint::turns_of_agendas;
 pub(crate) use lanes::Lanes;
 pub(crate) use rooftop::Rooftop;
 
-/// How long a lead may wait for its turn and the database, which is a matter of milliseconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a lead may take, which is a matter of milliseconds: its turn, a connection and the database. Clients
+/// give up after five seconds, and are to be told before that they may send it again.
+const PATIENCE: Duration = Duration::from_millis(4500);
 /// No window is longer, whatever a policy says.
 const LONGEST_WINDOW: u32 = 10 * 365 * 24;
 /// Most characters that are kept of who sent a lead; all of it stands in the request.
@@ -48,7 +51,10 @@ struct Lead<'a> {
     call: &'a Call,
     request: &'a LeadSubmitRequest,
     hash: [u8; 32],
+    /// Who sent it, as it is stored.
+    caller: String,
     now: DateTime<Utc>,
+    arrived: Instant,
 }
 
 /// Takes a lead and appends the payload of its answer.
@@ -63,23 +69,26 @@ pub(crate) async fn submit(
     payload: &Value,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    let lead = Lead { call, request, hash: canonical::hash(payload), now: call.tenant.policy.now() };
-    let answer = match lead.judged(dealer, payload).await {
-        Ok((visit, stands_at)) => {
-            let taken = lead.taken(dealer, payload, visit, stands_at.as_deref());
-            // Whether it was stored is not known then; the same again finds out.
-            tokio::time::timeout(PATIENCE, taken)
-                .await
-                .map_err(|_| Fault::internal("the database did not store a lead in time"))??
-        }
-        // What was answered once is answered again, also when it would be refused today.
-        Err(fault) => lead.answered_before(dealer).await?.ok_or(fault)?,
-    };
+    let caller = storable(&call.caller.name(Some(&request.source_agent.name)));
+    let (hash, now, arrived) = (canonical::hash(payload), call.tenant.policy.now(), Instant::now());
+    let lead = Lead { call, request, hash, caller, now, arrived };
+    // Whether it was stored is not known then; the same again finds out.
+    let answer = tokio::time::timeout(PATIENCE, lead.answer(dealer, payload))
+        .await
+        .map_err(|_| Fault::internal("the database did not store a lead in time"))??;
     out.extend_from_slice(answer.as_bytes());
     Ok(())
 }
 
 impl<'a> Lead<'a> {
+    async fn answer(&self, dealer: &Dealer, payload: &Value) -> Result<String, Fault> {
+        match self.judged(dealer, payload).await {
+            Ok((visit, stands_at)) => self.taken(dealer, payload, visit, stands_at.as_deref()).await,
+            // What was answered once is answered again, also when it would be refused today.
+            Err(fault) => self.answered_before(dealer).await?.ok_or(fault),
+        }
+    }
+
     /// What the skill demands of a lead, and what it asks for.
     async fn judged(
         &self,
@@ -137,10 +146,14 @@ impl<'a> Lead<'a> {
         let key = self.request.idempotency_key.as_deref().map(|key| (contract, key));
         let agenda = visit.as_ref().and_then(Visit::agenda);
         let turns = fingerprint::turns(tenant.id, key, &fingerprint, agenda);
-        let key_turn = key.map(|(contract, key)| fingerprint::turn_of_key(tenant.id, contract, key));
+        // By which copies of this request meet in this process.
+        let meeting = match key {
+            Some((contract, key)) => Some(fingerprint::turn_of_key(tenant.id, contract, key)),
+            None => fingerprint::turn_of_copies(&fingerprint),
+        };
         let mut held = dealer.inner.lanes.enter(&turns).await;
-        let told = key_turn.and_then(|turn| held.told(turn));
-        if let Some(known) = told.filter(|told| self.is_key_of(told)) {
+        let told = meeting.and_then(|turn| held.told(turn));
+        if let Some(known) = told.filter(|told| self.is_told_by(told)) {
             let known = KnownKey { request_hash: known.hash, answer: known.answer.clone() };
             return self.replayed(known);
         }
@@ -157,18 +170,21 @@ impl<'a> Lead<'a> {
         if let Some(known) = turn.known {
             tx.rollback().await.ok();
             let answer = self.replayed(known)?;
-            self.tell(&mut held, key_turn, &answer);
+            self.tell(&mut held, meeting, &answer);
             return Ok(answer);
         }
-        let lead_id = turn.earlier.unwrap_or_else(Uuid::now_v7);
+        let earlier = turn.earlier.as_ref().map(|earlier| earlier.lead_id);
+        // Whoever knows a shopper's address may add to what was asked for, and learns and moves nothing of it.
+        let is_stranger = turn.earlier.as_ref().is_some_and(|earlier| earlier.caller != self.caller);
+        let lead_id = earlier.unwrap_or_else(Uuid::now_v7);
         let settled = match visit {
-            Some(visit) => Some(self.settled(&mut tx, visit, turn.earlier).await?),
+            Some(visit) if is_stranger => Some(self.unseen(visit, lead_id)?),
+            Some(visit) => Some(self.settled(&mut tx, visit, earlier).await?),
             None => None,
         };
-        let answer =
-            answer::payload(tenant, self.request, lead_id, turn.earlier.is_none(), settled.as_ref())?;
+        let written = |is_new: bool| answer::payload(tenant, self.request, lead_id, is_new, settled.as_ref());
+        let answer = written(earlier.is_none())?;
 
-        let caller = self.call.caller.name(Some(&self.request.source_agent.name));
         let of_unit =
             || tenant.rooftops.iter().find(|rooftop| stands_at.is_some_and(|n| rooftop.is_called(n)));
         let rooftop = settled.as_ref().and_then(|settled| settled.visit.rooftop).or_else(of_unit);
@@ -176,7 +192,7 @@ impl<'a> Lead<'a> {
             lead_id,
             contract,
             door: self.call.caller.door,
-            caller: &storable(&caller),
+            caller: &self.caller,
             received_at: self.now,
             rooftop: rooftop.map(|rooftop| rooftop.name.as_str()),
             request: &payload.to_string(),
@@ -186,45 +202,62 @@ impl<'a> Lead<'a> {
         };
         let expires_at = self.now + hours(tenant.policy.idempotency_hours);
         let kept = self.key().map(|key| KeyWrite { key, answer: &answer, expires_at });
-        match turn.earlier {
+        match earlier {
             None => tx.add_lead(&write, kept.as_ref()).await,
             Some(_) => tx.add_note(&write, kept.as_ref()).await,
         }
         .map_err(Fault::internal)?;
-        if let Some(settled) = &settled {
+        if let Some(settled) = settled.as_ref().filter(|_| !is_stranger) {
             settled.book(&mut tx, lead_id, self.now).await.map_err(Fault::internal)?;
         }
         tx.commit().await.map_err(Fault::internal)?;
-        self.tell(&mut held, key_turn, &answer);
+        match key {
+            Some(_) => self.tell(&mut held, meeting, &answer),
+            // Without a key the next one is a duplicate of this.
+            None => self.tell(&mut held, meeting, &written(false)?),
+        }
         Ok(answer)
     }
 
-    fn is_key_of(&self, told: &Told) -> bool {
-        told.tenant == self.call.tenant.id
-            && told.contract == self.call.contract.as_str()
-            && self.key() == Some(told.key.as_bytes())
+    fn is_told_by(&self, told: &Told) -> bool {
+        let is_copy = match &told.copies {
+            Copies::Key(key) => self.key() == Some(key.as_bytes()),
+            Copies::Content { caller, until } => {
+                told.hash == self.hash
+                    && *caller == self.caller
+                    && until.is_none_or(|until| self.arrived <= until)
+            }
+        };
+        is_copy && told.tenant == self.call.tenant.id && told.contract == self.call.contract.as_str()
     }
 
     /// Tells copies of this request that wait in this process.
-    fn tell(&self, held: &mut Held, key_turn: Option<i64>, answer: &str) {
-        if let (Some(turn), Some(key)) = (key_turn, &self.request.idempotency_key) {
-            held.tell(
-                turn,
-                Told {
-                    tenant: self.call.tenant.id,
-                    contract: self.call.contract.as_str(),
-                    key: key.clone(),
-                    hash: self.hash,
-                    answer: answer.to_owned(),
-                },
-            );
-        }
+    fn tell(&self, held: &mut Held, meeting: Option<i64>, answer: &str) {
+        let Some(turn) = meeting else { return };
+        let copies = match &self.request.idempotency_key {
+            Some(key) => Copies::Key(key.clone()),
+            // What is booked may be moved by others; everything else stays as it is.
+            None => Copies::Content {
+                caller: self.caller.clone(),
+                until: self.request.appointment.as_ref().map(|_| Instant::now()),
+            },
+        };
+        let (tenant, contract) = (self.call.tenant.id, self.call.contract.as_str());
+        held.tell(turn, Told { tenant, contract, copies, hash: self.hash, answer: answer.to_owned() });
+    }
+
+    /// A visit that somebody else than the sender of the lead asks for. It has an id that it always gets, which says
+    /// nothing of a visit that is there.
+    fn unseen(&self, visit: Visit<'a>, lead_id: Uuid) -> Result<SettledVisit<'a>, Fault> {
+        let settled = visit.settle_unseen()?;
+        let id = fingerprint::id(&json!([lead_id, self.caller, visit.kind.as_str()]));
+        Ok(SettledVisit { id, visit, settled, agenda: Agenda::default() })
     }
 
     async fn settled(
         &self,
         tx: &mut TenantTx,
-        visit: Visit<'a>,
+        mut visit: Visit<'a>,
         earlier: Option<Uuid>,
     ) -> Result<SettledVisit<'a>, Fault> {
         let policy = &self.call.tenant.policy;
@@ -242,6 +275,16 @@ impl<'a> Lead<'a> {
                 tx.agenda(wanted).await.map_err(Fault::internal)?
             }
         };
+        if agenda.is_gone && visit.agenda().is_some() {
+            return Err(Fault::internal("the dealer's rooftops changed meanwhile"));
+        }
+        if visit.at.is_none()
+            && let Some(own) = agenda.own.as_ref().filter(|own| own.booked.is_some())
+        {
+            // It is where it was booked.
+            let booked_at = self.call.tenant.rooftops.iter().find(|rooftop| rooftop.name == own.rooftop);
+            visit.rooftop = booked_at.or(visit.rooftop);
+        }
         let settled = visit.settle(&agenda, policy, self.now)?;
         Ok(SettledVisit { id: visit::id_of(&agenda), visit, settled, agenda })
     }

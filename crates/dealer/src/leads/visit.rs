@@ -1,6 +1,6 @@
 //! A visit that a lead asks for: to which rooftop and department, and what becomes of it.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use chrono_tz::Tz;
 use contract::payload::{AppointmentRequest, AppointmentType, LeadSubmitRequest, WantedVehicle, instant};
 use contract::{Fault, FaultCode, Violation};
@@ -73,7 +73,8 @@ impl<'a> Visit<'a> {
                     Violation::new("/appointment/appointment_at", "format", "is no moment in time");
                 return Err(Fault::validation(vec![violation]));
             }
-            Some(Some(at)) => Some(at.to_utc()),
+            // No more of it than is kept.
+            Some(Some(at)) => Some(at.to_utc().trunc_subsecs(6)),
             None => None,
         };
         let department = Department::of(asked.appointment_type);
@@ -110,13 +111,9 @@ impl<'a> Visit<'a> {
         policy: &Policy,
         now: DateTime<Utc>,
     ) -> Result<Settled, Fault> {
-        let unavailable = || {
-            let message = "This dealer cannot keep that time; nothing was booked and nothing was stored.";
-            Err(Fault::new(FaultCode::AppointmentTimeUnavailable, message))
-        };
         let (hours, at) = match &self.plan {
             Plan::Reject => return Ok(Settled::Rejected),
-            Plan::Ask => return Ok(Settled::Requested),
+            Plan::Ask => return Ok(self.standing(agenda).unwrap_or(Settled::Requested)),
             Plan::Refuse => return unavailable(),
             Plan::Look(hours, at) => (*hours, *at),
         };
@@ -130,11 +127,35 @@ impl<'a> Visit<'a> {
         }
     }
 
+    /// The visit that is booked already, for a wish that names no time.
+    fn standing(&self, agenda: &Agenda) -> Option<Settled> {
+        let (start, end) = agenda.own.as_ref()?.booked.filter(|_| self.at.is_none())?;
+        let zone = self.rooftop.and_then(|rooftop| rooftop.zone).unwrap_or(Tz::UTC);
+        Some(Settled::Confirmed(Span { start, end }, zone))
+    }
+
+    /// Decides for somebody who must not learn what is booked for the lead: people do.
+    ///
+    /// # Errors
+    /// `APPOINTMENT_TIME_UNAVAILABLE` where that does not depend on what is booked.
+    pub(crate) fn settle_unseen(&self) -> Result<Settled, Fault> {
+        match &self.plan {
+            Plan::Reject => Ok(Settled::Rejected),
+            Plan::Ask | Plan::Look(..) => Ok(Settled::Requested),
+            Plan::Refuse => unavailable(),
+        }
+    }
+
     /// Begin and end that were asked for, as far as there are such moments.
     pub(crate) fn asked(&self) -> Option<(DateTime<Utc>, DateTime<Utc>)> {
         let at = self.at?;
         Some((at, at.checked_add_signed(self.length)?))
     }
+}
+
+fn unavailable<T>() -> Result<T, Fault> {
+    let message = "This dealer cannot keep that time; nothing was booked and nothing was stored.";
+    Err(Fault::new(FaultCode::AppointmentTimeUnavailable, message))
 }
 
 impl Plan<'_> {
@@ -197,10 +218,10 @@ impl SettledVisit<'_> {
         now: DateTime<Utc>,
     ) -> Result<(), store::Error> {
         let (span, proposed) = match &self.settled {
-            Settled::Confirmed(span, _) => (Some((span.start, span.end)), &[][..]),
+            Settled::Confirmed(span, _) if self.visit.at.is_some() => (Some((span.start, span.end)), &[][..]),
             _ if self.booked().is_some() => return Ok(()),
             Settled::Proposed(times, _) => (self.visit.asked(), times.as_slice()),
-            Settled::Requested | Settled::Rejected => (self.visit.asked(), &[][..]),
+            Settled::Confirmed(..) | Settled::Requested | Settled::Rejected => (self.visit.asked(), &[][..]),
         };
         tx.book(&AppointmentWrite {
             appointment_id: self.id,

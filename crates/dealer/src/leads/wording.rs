@@ -1,6 +1,6 @@
 //! What an answer says to the shopper: what happens next.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeZone, Utc};
 use chrono_tz::Tz;
 use contract::payload::{AppointmentType, ContactChannel};
 
@@ -85,7 +85,10 @@ fn name(kind: AppointmentType) -> &'static str {
 }
 
 fn spoken(at: DateTime<Utc>, zone: Tz) -> String {
-    at.with_timezone(&zone).format("%A, %-d %B %Y, %H:%M").to_string()
+    let local = at.with_timezone(&zone);
+    // Of an hour that the clock shows twice it has to be said which.
+    let is_twice = zone.from_local_datetime(&local.naive_local()).single().is_none();
+    local.format(if is_twice { "%A, %-d %B %Y, %H:%M (UTC%:z)" } else { "%A, %-d %B %Y, %H:%M" }).to_string()
 }
 
 #[cfg(test)]
@@ -117,6 +120,18 @@ mod tests {
         assert!(
             note("Harbor", false, None, None, true).contains("added. They will get in touch. Sandbox dealer")
         );
+    }
+
+    #[test]
+    fn of_an_hour_that_comes_twice_it_is_said_which() {
+        for (at, text) in [
+            ("2026-11-01T07:30:00Z", "Sunday, 1 November 2026, 00:30"),
+            ("2026-11-01T08:30:00Z", "Sunday, 1 November 2026, 01:30 (UTC-07:00)"),
+            ("2026-11-01T09:30:00Z", "Sunday, 1 November 2026, 01:30 (UTC-08:00)"),
+            ("2026-11-01T10:00:00Z", "Sunday, 1 November 2026, 02:00"),
+        ] {
+            assert_eq!(spoken(at.parse().unwrap(), ZONE), text);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use store::{Removed, RemovedRow, RooftopRow, Store, TenantId, TenantRow, TenantState, TenantTx};
 
 use super::Problem;
+use super::agendas::carry_over;
 use super::document::{Document, Member, SoldUnit, Wanted};
 use super::together::{check_stock, check_together};
 use crate::card::{self, Cause};
@@ -22,6 +23,8 @@ pub enum Outcome {
     Created,
     /// Something changed.
     Updated,
+    /// Something changed, and so many confirmed visits to come are at rooftops that it does not have any more.
+    UpdatedLosing(i64),
     /// Everything was so already; nothing was written, no card has a new id.
     Unchanged,
 }
@@ -194,7 +197,9 @@ async fn once(
         tx.save_tenant(&next_row).await?;
         changed = true;
     }
+    let mut lost_visits = 0;
     if next_rooftops != rooftops {
+        lost_visits = carry_over(&mut tx, &rooftops, &next_rooftops).await?;
         tx.save_rooftops(&next_rooftops).await?;
         changed = true;
     }
@@ -209,7 +214,11 @@ async fn once(
         tx.bump_revision().await?;
     }
     tx.commit().await?;
-    Ok(if created { Outcome::Created } else { Outcome::Updated })
+    Ok(match lost_visits {
+        _ if created => Outcome::Created,
+        0 => Outcome::Updated,
+        visits => Outcome::UpdatedLosing(visits),
+    })
 }
 
 fn next_row(

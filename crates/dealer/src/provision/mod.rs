@@ -3,6 +3,7 @@
 //! `{"tenants": {slug: {…}}}`. A member that is absent is left as it is (for a new dealer: its default); a member
 //! that is `null` goes back to its default. All or nothing per dealer; the same document twice changes nothing.
 
+mod agendas;
 mod apply;
 mod decisions;
 mod document;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use store::{Store, StoredAppointment, StoredLead, StoredNote};
 use uuid::Uuid;
 
-use crate::commands::{explain, open_store, run_once};
+use crate::commands::{explain, open_store, run_on_data};
 use crate::failure::Failure;
 use crate::output::say;
 use crate::settings::Settings;
@@ -26,7 +26,7 @@ pub(crate) struct Wanted {
 /// # Errors
 /// The dealer is not there, or the database refuses.
 pub(crate) fn run(settings: &Settings, wanted: Wanted) -> Result<(), Failure> {
-    run_once(settings, "forecourt lead", |database| async move {
+    run_on_data(settings, "forecourt lead", |database| async move {
         let store = open_store(&database, settings).await?;
         let read = Leads::read(&store, &wanted).await;
         store.close().await;
@@ -68,7 +68,7 @@ impl Leads {
         }
         for lead in &self.leads {
             if wanted.json {
-                say(self.document(lead));
+                say(harmless(&self.document(lead).to_string()));
             } else {
                 self.lines(lead).iter().for_each(say);
             }
@@ -129,7 +129,17 @@ impl Leads {
             let at = one.start_at.map_or(String::new(), |at| format!(" {}", time(at)));
             lines.push(format!("  {} at {}: {}{at}", one.kind, printable(&one.rooftop), one.status));
         }
-        let said = self.notes.iter().filter(|one| one.lead_id == lead.lead_id).map(|one| read(&one.request));
+        let notes: Vec<_> = self.notes.iter().filter(|one| one.lead_id == lead.lead_id).collect();
+        for note in notes.iter().filter(|note| note.caller != lead.caller) {
+            // Nothing is booked for anybody but the sender of the lead.
+            let asked = read(&note.request);
+            let word = |pointer: &str| asked.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            let visit = ["/appointment/appointment_type", "/appointment/appointment_at"].map(word);
+            let visit = joined(&visit);
+            let wish = if visit.is_empty() { String::new() } else { format!(" asks for: {visit}") };
+            lines.push(format!("  also from {}{wish}", printable(&note.caller)));
+        }
+        let said = notes.iter().map(|one| read(&one.request));
         for message in std::iter::once(request.clone()).chain(said) {
             if let Some(message) = message.get("message").and_then(Value::as_str) {
                 lines.push(format!("  says: {}", printable(message)));
@@ -154,7 +164,33 @@ fn joined<T: AsRef<str>>(words: &[T]) -> String {
 
 /// A stranger's text on one line, and nothing in it that a terminal would obey.
 fn printable(text: &str) -> String {
-    text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect::<String>().trim().to_owned()
+    let line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    harmless(line.trim())
+}
+
+/// The text with signs that nobody sees, or that turn others round, as the escapes of JSON; in a JSON document it is
+/// the same document.
+fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        if is_hidden(char) {
+            let mut units = [0; 2];
+            out.extend(char.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// Whether a character is of Unicode's categories Cc or Cf, or breaks a line.
+fn is_hidden(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+            | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -166,7 +202,7 @@ mod tests {
         let id = Uuid::now_v7();
         let at = "2026-11-30T09:15:00Z".parse().unwrap();
         let request = json!({
-            "customer": {"first_name": "No\u{1b}[2Jor", "last_name": "Haddad\u{0}", "email": "noor@mail.example"},
+            "customer": {"first_name": "No\u{1b}[2Jor", "last_name": "Had\u{202e}dad\u{0}", "email": "noor@mail.example"},
             "vehicle_of_interest": {"year": 2024, "make": "Honda", "model": "CR-V"},
             "message": "One\nTwo",
         });
@@ -183,8 +219,9 @@ mod tests {
         let note = StoredNote {
             lead_id: id,
             received_at: at,
-            caller: "agent:pelican".into(),
-            request: json!({"message": "Three"}).to_string(),
+            caller: "agent:cuckoo".into(),
+            request: json!({"message": "Three\u{e0041}", "appointment": {"appointment_type": "sales"}})
+                .to_string(),
         };
         let appointment = StoredAppointment {
             appointment_id: id,
@@ -200,17 +237,22 @@ mod tests {
         assert_eq!(
             lines[1..],
             [
-                "  No [2Jor Haddad noor@mail.example",
+                "  No [2Jor Had\\u202edad noor@mail.example",
                 "  wants: 2024 Honda CR-V",
                 "  test_drive at Main: confirmed 2026-11-30T09:15:00Z",
+                "  also from agent:cuckoo asks for: sales",
                 "  says: One Two",
-                "  says: Three",
+                "  says: Three\\udb40\\udc41",
             ]
         );
         assert!(lines[0].starts_with(&format!("2026-11-30T09:15:00Z  lead_{}", id.simple())), "{}", lines[0]);
         let document = leads.document(&lead);
         assert_eq!(document["request"], request);
-        assert_eq!(document["sent_again"][0]["request"]["message"], "Three");
+        assert_eq!(document["sent_again"][0]["request"]["message"], "Three\u{e0041}");
+        // On a terminal it is harmless, and it is the same document.
+        let shown = harmless(&document.to_string());
+        assert!(!shown.contains(is_hidden), "{shown}");
+        assert_eq!(read(&shown), document);
         assert_eq!(document["appointments"][0]["status"], "confirmed");
     }
 }

@@ -81,10 +81,17 @@ async fn apply(
             Ok(outcome) => {
                 match outcome {
                     Outcome::Created => created += 1,
-                    Outcome::Updated => updated += 1,
+                    Outcome::Updated | Outcome::UpdatedLosing(_) => updated += 1,
                     Outcome::Unchanged => unchanged += 1,
                 }
                 say(format_args!("{slug}: {}", word(outcome)));
+                if let Outcome::UpdatedLosing(visits) = outcome {
+                    let visits = if visits == 1 { "1 visit".into() } else { format!("{visits} visits") };
+                    say(format_args!(
+                        "  {visits} to come, promised to shoppers, at a rooftop that is not there any more: \
+                         `forecourt lead list {slug}` shows who has to be told"
+                    ));
+                }
             }
             Err(error) => {
                 failed += 1;
@@ -116,7 +123,7 @@ fn show_progress(text: &str) {
 pub(crate) fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Created => "created",
-        Outcome::Updated => "updated",
+        Outcome::Updated | Outcome::UpdatedLosing(_) => "updated",
         Outcome::Unchanged => "unchanged",
     }
 }
