@@ -81,6 +81,17 @@ fn one_folder_from_nothing_through_other_commands_and_a_kill() {
     }
     again.stop();
 
+    // A start that fails after PostgreSQL was started takes it along.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    run(&mut command("up", &data, &["--listen", &listen])).ends(1).says(&["is taken", "--listen"]);
+    assert_eq!(postmaster(Path::new(&data)), None);
+
+    // Without a platform, commands run the server for as long as they need it.
+    run(&mut command("doctor", &data, &["--listen", "127.0.0.1:0"])).ends(0).says(&["it is not running"]);
+    run(&mut command("demo", &data, &[])).ends(0).says(&["northmere: unchanged"]);
+    assert_eq!(postmaster(Path::new(&data)), None, "ended with the command");
+
     // Told of a public origin, it prints what is served there: the draft is not, though a dealer has it as its default.
     let default = r#"{"tenants": {"harbor": {"default_contract": "latest"}}}"#;
     let file = folder.write("latest.json", default);
@@ -95,17 +106,10 @@ fn one_folder_from_nothing_through_other_commands_and_a_kill() {
     assert!(printed.contains("contracts: v3.0 (its card), v1.3\n"), "{printed}");
     assert!(!printed.contains("curl -s https://dealers.example/t/harbor/"), "{printed}");
     public.stop();
-
-    // A start that fails after PostgreSQL was started takes it along.
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let listen = taken.local_addr().unwrap().to_string();
-    run(&mut command("up", &data, &["--listen", &listen])).ends(1).says(&["is taken", "--listen"]);
-    assert_eq!(postmaster(Path::new(&data)), None);
-
-    // Without a platform, commands run the server for as long as they need it.
-    run(&mut command("doctor", &data, &["--listen", "127.0.0.1:0"])).ends(0).says(&["it is not running"]);
-    run(&mut command("demo", &data, &[])).ends(0).says(&["northmere: unchanged"]);
-    assert_eq!(postmaster(Path::new(&data)), None, "ended with the command");
+    // The doctor says where the platform was reached, whatever its own settings are.
+    run(&mut command("doctor", &data, &["--listen", "127.0.0.1:0"]))
+        .ends(0)
+        .says(&["the platform that started last on this data is reached at https://dealers.example"]);
 }
 
 fn other_commands_adopt_the_running_server(folder: &Folder, data: &str, node: &Node) {
@@ -152,6 +156,28 @@ fn the_demo_loads_once(data: &str, node: &Node) {
     {
         let reply = node.get(&format!("/{}", path.1));
         assert_eq!((reply.status, reply.header("content-type")), (200, Some("image/svg+xml")));
+    }
+}
+
+#[test]
+fn commands_that_need_data_make_none() {
+    let folder = Folder::new("nothing");
+    for arguments in [
+        &["lead", "list", "harbor"][..],
+        &["key", "list", "harbor"],
+        &["key", "add", "harbor", "--name", "pelican"],
+        &["key", "revoke", "harbor", "pelican"],
+        &["doctor", "--listen", "127.0.0.1:0"],
+    ] {
+        let mut command = Process::command(arguments);
+        let status = if arguments[0] == "doctor" { 0 } else { 1 };
+        run(command.current_dir(&folder.0)).ends(status).says(&[
+            "there is no data here (.data)",
+            "call it where the platform was started",
+            "--data-dir",
+        ]);
+        let made = std::fs::read_dir(&folder.0).unwrap().count();
+        assert_eq!(made, 0, "{arguments:?} makes nothing");
     }
 }
 
