@@ -86,9 +86,7 @@ impl Inner {
             let cards = tx.cards().await?;
             let keys = tx.caller_keys().await?;
             let tenant = Tenant::from_rows(&row, &rooftops, cards, &keys, &self.addresses)?;
-            if let Some(oauth) = tenant.access.oauth() {
-                self.key_sets.follow(&oauth.jwks_uri);
-            }
+            self.key_sets.follow(id, tenant.access.oauth().map(|oauth| oauth.jwks_uri.as_str()));
             Ok(Arc::new(tenant))
         };
         tokio::time::timeout(LOAD_TENANT, load).await.unwrap_or(Err(LoadTenantError::TooSlow))

@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::Value;
+use store::{TenantId, TenantState};
 use tokio::sync::Notify;
 
 use crate::Dealer;
@@ -20,6 +21,8 @@ use crate::Dealer;
 const MAX_AGE: Duration = Duration::from_secs(600);
 /// So long nobody asks an issuer again, whatever strangers send.
 const PAUSE: Duration = Duration::from_secs(5);
+/// An issuer that fails is asked again after [`PAUSE`], then after twice as long and so on, up to this.
+const LONGEST_REST: Duration = Duration::from_secs(240);
 /// How often the job looks by itself: at what other processes fetched, and at what has become old.
 const LOOK: Duration = Duration::from_secs(10);
 /// The same while a key is waited for.
@@ -95,6 +98,8 @@ fn read_key(value: &Value) -> Option<PublicKey> {
 #[derive(Debug, Default)]
 pub(crate) struct KeySets {
     held: RwLock<HashMap<String, Held>>,
+    /// Which keys each dealer that was read here wants.
+    users: Mutex<HashMap<TenantId, String>>,
     wanted: Mutex<HashSet<String>>,
     stir: Notify,
 }
@@ -103,11 +108,29 @@ pub(crate) struct KeySets {
 struct Held {
     set: Option<Arc<KeySet>>,
     fetched_at: Option<DateTime<Utc>>,
+    trouble: Option<Trouble>,
+}
+
+/// An issuer does not give its keys.
+#[derive(Debug, Clone)]
+struct Trouble {
+    /// What was wrong last time.
+    reason: String,
+    /// How long it is left alone, and until when.
+    rest: Duration,
+    until: Instant,
 }
 
 impl KeySets {
-    /// From now on the keys at this address are kept.
-    pub(crate) fn follow(&self, url: &str) {
+    /// From now on the keys at this address are kept for the dealer, and no others.
+    pub(crate) fn follow(&self, user: TenantId, url: Option<&str>) {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        let _former = match url {
+            Some(url) => users.insert(user, url.to_owned()),
+            None => users.remove(&user),
+        };
+        drop(users);
+        let Some(url) = url else { return };
         let known = self.held.read().unwrap_or_else(PoisonError::into_inner).contains_key(url);
         if !known {
             let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +161,61 @@ impl KeySets {
 
     fn take_over(&self, url: &str, set: KeySet, fetched_at: DateTime<Utc>) {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.insert(url.to_owned(), Held { set: Some(Arc::new(set)), fetched_at: Some(fetched_at) });
+        let former = held.insert(
+            url.to_owned(),
+            Held { set: Some(Arc::new(set)), fetched_at: Some(fetched_at), trouble: None },
+        );
+        drop(held);
+        if former.is_some_and(|former| former.trouble.is_some()) {
+            tracing::info!(url, "the keys of an issuer can be fetched again");
+        }
+    }
+
+    /// Notes that an issuer did not give its keys, and for how long it is left alone. Who operates the platform is told
+    /// when it begins and when the reason becomes another.
+    fn failed(&self, url: &str, reason: &str, now: Instant) {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(entry) = held.get_mut(url) else { return };
+        let rest = entry.trouble.as_ref().map_or(PAUSE, |trouble| (trouble.rest * 2).min(LONGEST_REST));
+        let is_news = entry.trouble.as_ref().is_none_or(|trouble| trouble.reason != reason);
+        let is_known = entry.set.is_some();
+        entry.trouble = Some(Trouble { reason: reason.to_owned(), rest, until: now + rest });
+        drop(held);
+        match (is_news, is_known) {
+            (false, _) => tracing::debug!(url, reason, "the keys of an issuer still cannot be fetched"),
+            (true, true) => {
+                tracing::warn!(
+                    url,
+                    reason,
+                    "the keys of an issuer cannot be fetched; those known stay in use"
+                );
+            }
+            (true, false) => tracing::warn!(
+                url,
+                reason,
+                "the keys of an issuer cannot be fetched; none are known, so its tokens cannot be taken yet"
+            ),
+        }
+    }
+
+    /// Forgets dealers that are not served, and the keys that none of the others wants.
+    fn keep(&self, is_served: impl Fn(TenantId) -> bool) {
+        let mut users = self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        users.retain(|user, _| is_served(*user));
+        let urls: HashSet<String> = users.values().cloned().collect();
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|url, _| urls.contains(url));
+        drop(held);
+        // Until here, or a dealer that is read meanwhile could lose what it just asked for.
+        drop(users);
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).retain(|url| urls.contains(url));
+    }
+
+    /// Whether an issuer is left alone for now.
+    fn rests(&self, url: &str, now: Instant) -> bool {
+        let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
+        let trouble = held.get(url).and_then(|held| held.trouble.as_ref());
+        trouble.is_some_and(|trouble| now < trouble.until)
     }
 
     /// Takes a key set over in a test.
@@ -169,7 +246,9 @@ impl Dealer {
     pub fn key_sets_stirred(&self) -> impl Future<Output = ()> + use<> {
         let sets = Arc::clone(&self.inner.key_sets);
         async move {
-            let limit = if sets.wanted().is_empty() { LOOK } else { LOOK_SOON };
+            let now = Instant::now();
+            let is_urgent = sets.wanted().iter().any(|url| !sets.rests(url, now));
+            let limit = if is_urgent { LOOK_SOON } else { LOOK };
             let _ = tokio::time::timeout(limit, sets.stir.notified()).await;
         }
     }
@@ -180,7 +259,9 @@ impl Dealer {
     /// The database refused.
     pub async fn key_sets_due(&self) -> Result<Vec<String>, store::Error> {
         let sets = &self.inner.key_sets;
-        let (urls, wanted) = (sets.urls(), sets.wanted());
+        let active = |id| self.inner.directory.entry(id).is_some_and(|it| it.state == TenantState::Active);
+        sets.keep(active);
+        let (mut urls, wanted) = (sets.urls(), sets.wanted());
         if urls.is_empty() {
             return Ok(Vec::new());
         }
@@ -194,6 +275,8 @@ impl Dealer {
                 sets.done(&row.url);
             }
         }
+        let now = Instant::now();
+        urls.retain(|url| !sets.rests(url, now));
         let due = tx.claim_key_sets(&urls, &wanted, MAX_AGE.as_secs_f64(), PAUSE.as_secs_f64()).await?;
         tx.commit().await?;
         Ok(due)
@@ -222,11 +305,7 @@ impl Dealer {
                 sets.done(url);
             }
             Err(reason) => {
-                tracing::warn!(
-                    url,
-                    reason,
-                    "the keys of an issuer cannot be fetched; those known stay in use"
-                );
+                sets.failed(url, &reason, Instant::now());
                 tx.save_key_set(url, Err(&reason)).await?;
                 tx.commit().await?;
                 // Whoever wanted another key has had its answer. An issuer that is away is not asked on and on
@@ -244,6 +323,48 @@ impl Dealer {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    /// A dealer whose issuer is gone is provisioned anew: nobody asks the former one, and who is away is asked seldom.
+    #[test]
+    fn who_is_away_is_asked_less_and_less_and_whom_nobody_trusts_not_at_all() {
+        let sets = KeySets::default();
+        let (one, other) = (TenantId::new(), TenantId::new());
+        sets.follow(one, Some("https://away.example/"));
+        sets.follow(other, Some("https://away.example/"));
+        assert_eq!(sets.urls(), ["https://away.example/"]);
+        assert_eq!(sets.wanted(), ["https://away.example/"]);
+
+        let mut now = Instant::now();
+        let mut waited = Vec::new();
+        for _ in 0..8 {
+            assert!(!sets.rests("https://away.example/", now));
+            sets.failed("https://away.example/", "nobody answers", now);
+            let begun = now;
+            while sets.rests("https://away.example/", now) {
+                now += Duration::from_secs(1);
+            }
+            waited.push((now - begun).as_secs());
+        }
+        assert_eq!(waited, [5, 10, 20, 40, 80, 160, 240, 240]);
+
+        // It is back: whatever happens next is the first failure again.
+        let set = json!({"keys": [{"kty": "EC", "crv": "P-256", "kid": "a", "x": X, "y": X}]});
+        sets.learn("https://away.example/", &set);
+        sets.failed("https://away.example/", "nobody answers", now);
+        assert!(sets.rests("https://away.example/", now + Duration::from_secs(4)));
+        assert!(!sets.rests("https://away.example/", now + Duration::from_secs(5)));
+
+        // One dealer goes to another issuer, the other is public, then the first is suspended.
+        sets.follow(one, Some("https://id.example/"));
+        sets.keep(|_| true);
+        assert_eq!(sets.urls().len(), 2);
+        sets.follow(other, None);
+        sets.keep(|_| true);
+        assert_eq!(sets.urls(), ["https://id.example/"]);
+        assert_eq!(sets.wanted(), ["https://id.example/"]);
+        sets.keep(|id| id != one);
+        assert_eq!((sets.urls(), sets.wanted()), (Vec::new(), Vec::new()));
+    }
 
     const X: &str = "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU";
 
