@@ -49,8 +49,8 @@ pub struct AddressFlags {
     #[arg(long, env = "FORECOURT_PLATFORM_DOMAIN", value_name = "DOMAIN")]
     pub platform_domain: Option<String>,
 
-    /// On a public origin, serve the draft contract too, to dealers whose `contracts` name it. Its identifiers lead
-    /// nowhere: for trying things out between agents that know each other. On loopback it is always served
+    /// At public addresses, serve the draft contract too, of dealers whose `contracts` name it. Its identifiers lead
+    /// nowhere: for trying things out between agents that know each other. On loopback it is served by itself
     #[arg(long, env = "FORECOURT_SERVE_DRAFT", value_name = "BOOL", num_args = 0..=1,
           default_missing_value = "true", require_equals = true)]
     pub serve_draft: Option<String>,
