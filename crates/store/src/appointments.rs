@@ -197,6 +197,8 @@ pub struct StoredAppointment {
     pub start_at: Option<DateTime<Utc>>,
     /// End of it.
     pub end_at: Option<DateTime<Utc>>,
+    /// Begins that could be had instead when it was answered, nearest first; with `proposed` alone.
+    pub proposed: Vec<DateTime<Utc>>,
 }
 
 impl TenantTx {
@@ -206,7 +208,7 @@ impl TenantTx {
         let id = self.id();
         Ok(sqlx::query_as!(
             StoredAppointment,
-            "select appointment_id, lead_id, rooftop, kind, status, start_at, end_at from appointments
+            "select appointment_id, lead_id, rooftop, kind, status, start_at, end_at, proposed from appointments
              where tenant_id = $1 and lead_id = any($2) order by appointment_id",
             id.0,
             leads

@@ -1,6 +1,9 @@
 //! `forecourt lead list`: what shoppers asked of a dealer.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, SecondsFormat, Utc};
+use chrono_tz::Tz;
 use serde_json::{Value, json};
 use store::{Store, StoredAppointment, StoredLead, StoredNote};
 use uuid::Uuid;
@@ -45,6 +48,8 @@ struct Leads {
     leads: Vec<StoredLead>,
     notes: Vec<StoredNote>,
     appointments: Vec<StoredAppointment>,
+    /// Zones of the rooftops, by name: visits are shown as the dealer's clocks show them.
+    zones: HashMap<String, Tz>,
 }
 
 impl Leads {
@@ -58,8 +63,13 @@ impl Leads {
         let ids: Vec<Uuid> = leads.iter().map(|lead| lead.lead_id).collect();
         let notes = tx.notes_of(&ids).await?;
         let appointments = tx.appointments_of(&ids).await?;
+        let rooftops = tx.rooftops().await?;
         tx.commit().await?;
-        Ok(Some(Leads { leads, notes, appointments }))
+        let zones = rooftops.into_iter().filter_map(|rooftop| {
+            let zone = rooftop.profile.get("timezone").and_then(Value::as_str)?.parse().ok()?;
+            Some((rooftop.name, zone))
+        });
+        Ok(Some(Leads { leads, notes, appointments, zones: zones.collect() }))
     }
 
     fn show(&self, wanted: &Wanted) {
@@ -94,6 +104,7 @@ impl Leads {
                 "rooftop": one.rooftop,
                 "start_at": one.start_at.map(time),
                 "end_at": one.end_at.map(time),
+                "proposed_times": one.proposed.iter().copied().map(time).collect::<Vec<_>>(),
             })).collect::<Vec<_>>(),
             "sent_again": notes.map(|one| json!({
                 "received_at": time(one.received_at),
@@ -106,8 +117,18 @@ impl Leads {
     fn lines(&self, lead: &StoredLead) -> Vec<String> {
         let request = read(&lead.request);
         let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let customer =
-            ["first_name", "last_name", "email", "phone"].map(|key| text(&format!("/customer/{key}")));
+        let allowed = Consent::of(&request);
+        let contact = |key: &str, channels: &[&str]| {
+            let contact = printable(text(&format!("/customer/{key}")));
+            let is_open = contact.is_empty() || allowed.covers(channels);
+            if is_open { contact } else { format!("{contact} (not to be used: no consent)") }
+        };
+        let customer = [
+            printable(text("/customer/first_name")),
+            printable(text("/customer/last_name")),
+            contact("email", &["email"]),
+            contact("phone", &["phone", "sms"]),
+        ];
         let mut lines = vec![
             format!(
                 "{}  lead_{}  {}",
@@ -115,7 +136,8 @@ impl Leads {
                 lead.lead_id.simple(),
                 printable(&lead.caller)
             ),
-            format!("  {}", joined(&customer)),
+            format!("  {}", spaced(customer)),
+            format!("  agreed to be contacted by: {}", allowed.words()),
         ];
         for (title, member) in [("wants", "vehicle_of_interest"), ("trades in", "trade_in")] {
             let Some(vehicle) = request.get(member) else { continue };
@@ -126,8 +148,7 @@ impl Leads {
             lines.push(format!("  {title}: {}", joined(&known)));
         }
         for one in self.appointments.iter().filter(|one| one.lead_id == lead.lead_id) {
-            let at = one.start_at.map_or(String::new(), |at| format!(" {}", time(at)));
-            lines.push(format!("  {} at {}: {}{at}", one.kind, printable(&one.rooftop), one.status));
+            lines.push(format!("  {} at {}: {}", one.kind, printable(&one.rooftop), self.visit(one)));
         }
         let notes: Vec<_> = self.notes.iter().filter(|one| one.lead_id == lead.lead_id).collect();
         for note in notes.iter().filter(|note| note.caller != lead.caller) {
@@ -139,13 +160,60 @@ impl Leads {
             let wish = if visit.is_empty() { String::new() } else { format!(" asks for: {visit}") };
             lines.push(format!("  also from {}{wish}", printable(&note.caller)));
         }
-        let said = notes.iter().map(|one| read(&one.request));
-        for message in std::iter::once(request.clone()).chain(said) {
-            if let Some(message) = message.get("message").and_then(Value::as_str) {
-                lines.push(format!("  says: {}", printable(message)));
+        let mut agreed = vec![allowed.words()];
+        let mut said: Vec<String> = Vec::new();
+        for request in std::iter::once(request.clone()).chain(notes.iter().map(|one| read(&one.request))) {
+            let consent = Consent::of(&request).words();
+            if !agreed.contains(&consent) {
+                lines.push(format!("  sent again, agreed to be contacted by: {consent}"));
+                agreed.push(consent);
+            }
+            // The same words sent again are the same words.
+            let message = request.get("message").and_then(Value::as_str).map(printable);
+            said.extend(message.filter(|message| !said.contains(message)).into_iter().collect::<Vec<_>>());
+        }
+        lines.extend(said.iter().map(|message| format!("  says: {message}")));
+        lines
+    }
+
+    /// What became of a visit: booked when, or what was asked for and what could be had instead.
+    fn visit(&self, one: &StoredAppointment) -> String {
+        let zone = self.zones.get(&one.rooftop).copied().unwrap_or(Tz::UTC);
+        let local = |at: DateTime<Utc>| at.with_timezone(&zone).format("%Y-%m-%d %H:%M %Z").to_string();
+        let asked = one.start_at.map(local);
+        match (one.status.as_str(), asked) {
+            ("confirmed", Some(at)) => format!("confirmed {at}"),
+            (status, asked) => {
+                let times: Vec<String> = one.proposed.iter().copied().map(local).collect();
+                let times = if times.is_empty() { String::new() } else { format!(" {}", times.join(", ")) };
+                let asked = asked.map_or(String::new(), |at| format!("; asked for {at}"));
+                format!("{status}{times}{asked}")
             }
         }
-        lines
+    }
+}
+
+/// How a shopper agreed to be contacted.
+struct Consent {
+    channels: Vec<String>,
+    until: Option<String>,
+}
+
+impl Consent {
+    fn of(request: &Value) -> Consent {
+        let listed = request.pointer("/consent/allowed_channels").and_then(Value::as_array);
+        let channels = listed.into_iter().flatten().filter_map(Value::as_str).map(printable).collect();
+        let until = request.pointer("/consent/expires_at").and_then(Value::as_str).map(printable);
+        Consent { channels, until }
+    }
+
+    fn covers(&self, any: &[&str]) -> bool {
+        self.channels.iter().any(|channel| any.contains(&channel.as_str()))
+    }
+
+    fn words(&self) -> String {
+        let channels = if self.channels.is_empty() { "nothing".to_owned() } else { self.channels.join(", ") };
+        self.until.as_ref().map_or_else(|| channels.clone(), |until| format!("{channels} (until {until})"))
     }
 }
 
@@ -158,8 +226,12 @@ fn time(at: DateTime<Utc>) -> String {
 }
 
 fn joined<T: AsRef<str>>(words: &[T]) -> String {
-    let words = words.iter().map(|word| printable(word.as_ref())).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ")
+    spaced(words.iter().map(|word| printable(word.as_ref())))
+}
+
+/// Printable words, without those that are empty.
+fn spaced(words: impl IntoIterator<Item = String>) -> String {
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// A stranger's text on one line, and nothing in it that a terminal would obey.
@@ -202,7 +274,9 @@ mod tests {
         let id = Uuid::now_v7();
         let at = "2026-11-30T09:15:00Z".parse().unwrap();
         let request = json!({
-            "customer": {"first_name": "No\u{1b}[2Jor", "last_name": "Had\u{202e}dad\u{0}", "email": "noor@mail.example"},
+            "customer": {"first_name": "No\u{1b}[2Jor", "last_name": "Had\u{202e}dad\u{0}", "email": "noor@mail.example",
+                         "phone": "+13105550147"},
+            "consent": {"allowed_channels": ["email"]},
             "vehicle_of_interest": {"year": 2024, "make": "Honda", "model": "CR-V"},
             "message": "One\nTwo",
         });
@@ -220,8 +294,9 @@ mod tests {
             lead_id: id,
             received_at: at,
             caller: "agent:cuckoo".into(),
-            request: json!({"message": "Three\u{e0041}", "appointment": {"appointment_type": "sales"}})
-                .to_string(),
+            request: json!({"message": "Three\u{e0041}", "appointment": {"appointment_type": "sales"},
+                            "consent": {"allowed_channels": ["email"]}})
+            .to_string(),
         };
         let appointment = StoredAppointment {
             appointment_id: id,
@@ -231,16 +306,38 @@ mod tests {
             status: "confirmed".into(),
             start_at: Some(at),
             end_at: None,
+            proposed: Vec::new(),
         };
-        let leads = Leads { leads: vec![lead.clone()], notes: vec![note], appointments: vec![appointment] };
+        let declined = StoredAppointment {
+            kind: "sales".into(),
+            status: "proposed".into(),
+            proposed: vec!["2026-11-30T17:00:00Z".parse().unwrap(), "2026-11-30T17:30:00Z".parse().unwrap()],
+            ..appointment.clone()
+        };
+        let again = StoredNote {
+            caller: lead.caller.clone(),
+            request: json!({"message": "One\nTwo", "consent": {"allowed_channels": ["email", "sms"],
+                            "expires_at": "2027-01-01T00:00:00Z"}})
+            .to_string(),
+            ..note.clone()
+        };
+        let leads = Leads {
+            leads: vec![lead.clone()],
+            notes: vec![again, note],
+            appointments: vec![appointment, declined],
+            zones: HashMap::from([("Main".to_owned(), Tz::America__Los_Angeles)]),
+        };
         let lines = leads.lines(&lead);
         assert_eq!(
             lines[1..],
             [
-                "  No [2Jor Had\\u202edad noor@mail.example",
+                "  No [2Jor Had\\u202edad noor@mail.example +13105550147 (not to be used: no consent)",
+                "  agreed to be contacted by: email",
                 "  wants: 2024 Honda CR-V",
-                "  test_drive at Main: confirmed 2026-11-30T09:15:00Z",
+                "  test_drive at Main: confirmed 2026-11-30 01:15 PST",
+                "  sales at Main: proposed 2026-11-30 09:00 PST, 2026-11-30 09:30 PST; asked for 2026-11-30 01:15 PST",
                 "  also from agent:cuckoo asks for: sales",
+                "  sent again, agreed to be contacted by: email, sms (until 2027-01-01T00:00:00Z)",
                 "  says: One Two",
                 "  says: Three\\udb40\\udc41",
             ]
@@ -248,11 +345,12 @@ mod tests {
         assert!(lines[0].starts_with(&format!("2026-11-30T09:15:00Z  lead_{}", id.simple())), "{}", lines[0]);
         let document = leads.document(&lead);
         assert_eq!(document["request"], request);
-        assert_eq!(document["sent_again"][0]["request"]["message"], "Three\u{e0041}");
+        assert_eq!(document["sent_again"][1]["request"]["message"], "Three\u{e0041}");
         // On a terminal it is harmless, and it is the same document.
         let shown = harmless(&document.to_string());
         assert!(!shown.contains(is_hidden), "{shown}");
         assert_eq!(read(&shown), document);
         assert_eq!(document["appointments"][0]["status"], "confirmed");
+        assert_eq!(document["appointments"][1]["proposed_times"][0], "2026-11-30T17:00:00Z");
     }
 }
