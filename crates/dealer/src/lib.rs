@@ -56,7 +56,7 @@ pub struct DealerSettings {
     pub public_origin: Origin,
     /// With it, dealers are canonically reached at `{slug}.{platform_domain}`.
     pub platform_domain: Option<String>,
-    /// Serve contracts whose identifiers lead nowhere on a public origin too, to dealers that name them.
+    /// Serve contracts whose identifiers lead nowhere at public addresses too, of dealers that name them.
     pub serve_draft: bool,
     /// Data older than this is not answered from any more.
     pub max_age: Duration,

@@ -131,7 +131,7 @@ pub struct Addresses {
     /// With `dealers.example`, every dealer is reached at `{slug}.dealers.example` too, and that is canonical.
     #[serde(default)]
     pub platform_domain: Option<String>,
-    /// The operator asked by name for contracts whose identifiers lead nowhere, on a public origin too.
+    /// The operator asked by name for contracts whose identifiers lead nowhere, at public addresses too.
     #[serde(default)]
     pub serve_draft: bool,
 }

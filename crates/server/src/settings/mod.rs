@@ -32,7 +32,7 @@ pub struct Settings {
     pub public_origin: Option<Origin>,
     /// Domain below which every dealer has a host of its own.
     pub platform_domain: Option<String>,
-    /// Whether the draft contract is served on a public origin too.
+    /// Whether the draft contract is served at public addresses too, of dealers that name it.
     pub serve_draft: bool,
     /// Certificate and key, if the platform itself speaks TLS.
     pub tls: Option<TlsFiles>,
