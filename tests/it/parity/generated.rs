@@ -168,7 +168,7 @@ impl Asker {
             first.get_or_insert_with(|| told.clone());
             said.push((door, self.masks[door as usize].settled(told)));
         }
-        let Some((_, expected)) = said.first() else { return None };
+        let (_, expected) = said.first()?;
         for (door, words) in &said {
             assert!(
                 words == expected,
