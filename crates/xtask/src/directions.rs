@@ -40,7 +40,7 @@ const RULES: &[Rule] = &[
     Rule {
         name: "platform-tests",
         may: &[],
-        tests: &["contract", "inventory", "store", "dealer", "api", "server", "testkit"],
+        tests: &["contract", "inventory", "store", "dealer", "api", "server", "testkit", "fuzz-targets"],
         never: &[],
     },
     // Tests too, as a library: what is in it runs in programs of `cargo fuzz` as well.
