@@ -22,6 +22,7 @@ Examples:
   bench all --only G1,G7                    these alone
   bench http --op search --rows 10000 --against bare
   bench http --op facets --filters 3 --against sql --conns 64 --secs 10
+  bench http --against doors                the same search through A2A, MCP and plain HTTP
 
 Where things are:
   PostgreSQL's data, the logs of the servers and the results are below the
@@ -48,7 +49,7 @@ enum Command {
         #[command(flatten)]
         common: Common,
     },
-    /// Goals 1 to 8, 11 to 13 and 16: requests over HTTP
+    /// Goals 1 to 8, 11 to 13, 16 and doors: requests over HTTP
     Http {
         /// What is asked
         #[arg(long, value_enum)]

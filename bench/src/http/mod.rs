@@ -4,6 +4,7 @@ mod agree;
 mod card;
 mod checks;
 mod churn;
+mod doors;
 
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -43,6 +44,8 @@ pub(crate) enum Against {
     Novalidate,
     /// The product itself, while a large lot changes all the time
     Churn,
+    /// The product's other doors, MCP and plain HTTP
+    Doors,
 }
 
 /// Which figure of a round.
@@ -192,6 +195,9 @@ pub(crate) fn run(world: &World, pace: Pace, only: &Only, narrow: &Narrow, board
     }
     if only.wants("G13") && narrow.admits_against(Against::Novalidate) && search(10_000) {
         board.attempt("schema checks", |board| checks::run(&mut servers, pace, board));
+    }
+    if only.wants("doors") && narrow.admits_against(Against::Doors) && search(10_000) {
+        board.attempt("doors", |board| doors::run(&mut servers, pace, board));
     }
     for units in [10_000, 50_000] {
         if only.wants("G16") && narrow.admits_against(Against::Churn) && search(units) {
