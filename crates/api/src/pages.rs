@@ -78,6 +78,8 @@ pub(crate) async fn platform(request: &HttpRequest, dealer: &Dealer) -> HttpResp
              <tr><td><code>…/.well-known/agent-card.json</code></td><td>its Agent Card in that version</td></tr>\
              <tr><td><code>…/docs</code>, <code>…/openapi.json</code></td><td>its skills as plain HTTP in that \
              version</td></tr>\
+             <tr><td><code>…/vehicles</code></td><td>its vehicles as pages</td></tr>\
+             <tr><td><code>…/mcp</code></td><td>its skills as an MCP server (POST)</td></tr>\
              <tr><td><code>…/schemas/</code></td><td>the schemas of that version</td></tr>\
              <tr><td><code>…/a2a</code></td><td>its A2A JSON-RPC endpoint (POST)</td></tr>\
              <tr><td><code>{origin}/v3.0/a2a</code></td><td>one endpoint for all dealers; \
@@ -126,6 +128,7 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
              <tr><th>Extension</th><td><code>{uri}</code></td></tr>\
              <tr><th>Plain HTTP</th><td><a href=\"{docs}\">{docs}</a>, \
              <a href=\"{openapi}\">openapi.json</a></td></tr>{vehicles}\
+             <tr><th>MCP</th><td><code>{mcp}</code> (Streamable HTTP, POST)</td></tr>\
              <tr><th>Schemas</th><td><a href=\"{schemas}\">{schemas}</a></td></tr>\
              <tr><th>Callers</th><td>{callers}</td></tr></table>",
             name = escaped(&tenant.name),
@@ -135,6 +138,7 @@ pub(crate) fn dealer(request: &HttpRequest, tenant: &Tenant, contract: ContractV
             docs = escaped(&format!("{}{contract}/docs", tenant.base)),
             openapi = escaped(&format!("{}{contract}/openapi.json", tenant.base)),
             vehicles = vehicles,
+            mcp = escaped(&format!("{}{contract}/mcp", tenant.base)),
             schemas = escaped(&format!("{}{contract}/schemas/", tenant.base)),
             callers = who_may_ask(tenant),
         ),

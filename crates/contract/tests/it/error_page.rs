@@ -22,6 +22,40 @@ fn place(form: ErrorForm) -> String {
     }
 }
 
+/// Answers that are HTTP's own: status, `detail` where it is always the same, when, and what to do. The doors decide
+/// them (`crates/api`); tests of the interfaces hold each of them.
+const HTTP_PROBLEMS: [(u16, &str, &str, &str); 9] = [
+    (400, "", "the body broke off or, at plain HTTP, is no JSON; a header cannot be read", "correct it"),
+    (
+        401,
+        "",
+        "the dealer wants a credential, or this one is not taken: `WWW-Authenticate`",
+        "see callers.md",
+    ),
+    (
+        403,
+        "",
+        "the credential does not open this skill: `WWW-Authenticate`; at MCP also the origin of a page",
+        "see callers.md, mcp.md",
+    ),
+    (
+        404,
+        "Nothing is served at this address.",
+        "no such address, no such dealer, or one that is not active",
+        "check the address",
+    ),
+    (405, "", "another method; `Allow` and `detail` say which are taken", "use one of them"),
+    (408, "The body did not arrive in time.", "", "send it again"),
+    (413, "The body is larger than 1 MiB.", "", "send less"),
+    (415, "", "plain HTTP and MCP: the body is not sent as JSON", "send `Content-Type: application/json`"),
+    (
+        503,
+        "",
+        "the platform is starting or cannot reach its database, or an issuer's keys are being fetched",
+        "come again after `Retry-After`",
+    ),
+];
+
 fn page() -> String {
     let mut page = String::new();
     let mut line = |text: &str| page.push_str(&format!("{text}\n"));
@@ -34,7 +68,10 @@ fn page() -> String {
     line(
         "A JSON-RPC answer has HTTP status 200, errors included. A skill that refuses answers with an **AAP error",
     );
-    line("object**; JSON-RPC and A2A have errors of their own, which never hold one.");
+    line(
+        "object**; JSON-RPC and A2A have errors of their own, which never hold one. What goes wrong before a door is",
+    );
+    line("reached is [HTTP's own](#problems-of-http).");
     line("");
     line("## Refusals of skills");
     line("");
@@ -115,6 +152,26 @@ fn page() -> String {
     line("|---|---|---|");
     for method in UNSERVED {
         line(&format!("| `{}` | {} | {} |", method.method, method.error.name, method.error.number));
+    }
+    line("");
+    line("## Problems of HTTP");
+    line("");
+    line(
+        "At every door; a problem document (RFC 9457, `application/problem+json`) with `status`, `title`, `detail` and",
+    );
+    line(
+        "`request_id`, which is found in the log. Refusals of skills at plain HTTP are problem documents too: they have the",
+    );
+    line("AAP error object in `error`.");
+    line("");
+    line("| status | when | what to do |");
+    line("|---|---|---|");
+    for (status, detail, when, advice) in HTTP_PROBLEMS {
+        let detail = if detail.is_empty() { String::new() } else { format!("`{detail}`") };
+        let when = [detail.as_str(), when].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
+        let advice =
+            advice.replace("callers.md", "[callers.md](callers.md)").replace("mcp.md", "[mcp.md](mcp.md)");
+        line(&format!("| {status} | {} | {advice} |", when.join(" ")));
     }
     page
 }

@@ -109,6 +109,8 @@ async fn list(store: &Store, slug: &str) -> Result<(), KeyError> {
     for line in table(&rows) {
         say(line);
     }
+    // Whoever has just tried a key looks here next.
+    eprintln!("Uses are written down about once a minute.");
     Ok(())
 }
 
