@@ -3,21 +3,19 @@
 //! It is made from the same tables that the door works by: skills, reads, request schemas, error codes, the dealer's
 //! decisions about search and callers.
 
-use actix_web::http::StatusCode;
 use contract::bundle::bundle_below;
-use contract::errors::AAP_ERROR;
-use contract::{ContractSpec, ErrorForm, FaultCode, Paging, SkillId, SkillSpec};
+use contract::{ContractSpec, Paging, SkillId, SkillSpec};
 use dealer::Tenant;
 use serde_json::{Map, Value, json};
 
 use super::flatten;
 use super::narrow::Offered;
 use super::parameters::Parameters;
-use super::problem;
 use super::reads::{READS, Read};
+use super::refusals::{self, Refusals};
 
 /// Where references lead.
-const SCHEMAS: &str = "#/components/schemas/";
+pub(super) const SCHEMAS: &str = "#/components/schemas/";
 
 /// The document.
 pub(super) fn document(tenant: &Tenant, spec: &ContractSpec) -> Value {
@@ -59,31 +57,6 @@ fn operation_id(skill: &SkillSpec) -> String {
     let rest = words
         .map(|word| word.get(..1).unwrap_or_default().to_uppercase() + word.get(1..).unwrap_or_default());
     std::iter::once(first).chain(rest).collect()
-}
-
-/// Every code that a skill can refuse with at this door.
-fn codes(skill: SkillId, spec: &ContractSpec) -> impl Iterator<Item = FaultCode> {
-    use FaultCode as Code;
-    let possible = move |code: &FaultCode| match code {
-        Code::SchemaValidationFailed
-        | Code::MissingRequiredField
-        | Code::UnsupportedSkill
-        | Code::DealerNotFound
-        | Code::RateLimited
-        | Code::InternalError => true,
-        Code::UnsupportedFilter => matches!(skill, SkillId::InventorySearch | SkillId::InventoryFacets),
-        Code::UnsupportedSort | Code::InvalidCursor => skill == SkillId::InventorySearch,
-        Code::VehicleNotFound | Code::VehicleUnavailable => {
-            matches!(skill, SkillId::InventoryVehicle | SkillId::LeadSubmit)
-        }
-        Code::InvalidCondition
-        | Code::ContactConsentRequired
-        | Code::InvalidConsent
-        | Code::AppointmentTimeUnavailable
-        | Code::IdempotencyConflict => skill == SkillId::LeadSubmit,
-    };
-    let known = |code: &FaultCode| spec.number(*code).is_some();
-    FaultCode::ALL.iter().filter(move |code| possible(code) && known(code)).copied()
 }
 
 impl Writer<'_> {
@@ -255,7 +228,7 @@ impl Writer<'_> {
             let text = "Nothing is new since the copy that `If-None-Match` names.";
             responses.insert("304".into(), json!({"description": text}));
         }
-        let codes: Vec<_> = codes(skill.id, self.spec).collect();
+        let codes: Vec<_> = refusals::codes(skill.id, self.spec).collect();
         let mut statuses: Vec<u16> = codes.iter().map(|code| code.http_status()).collect();
         statuses.extend([400, 405, 503]);
         if read.is_none() {
@@ -266,100 +239,13 @@ impl Writer<'_> {
         }
         statuses.sort_unstable();
         statuses.dedup();
+        let refusals = Refusals { tenant: self.tenant, spec: self.spec };
         for status in statuses {
             let of_skill: Vec<_> =
                 codes.iter().filter(|code| code.http_status() == status).copied().collect();
-            responses.insert(status.to_string(), self.refusal(status, &of_skill));
+            responses.insert(status.to_string(), refusals.refusal(status, &of_skill));
         }
         Value::Object(responses)
-    }
-
-    /// A status with the codes that it comes with; without one, it is HTTP's own.
-    fn refusal(&self, status: u16, codes: &[FaultCode]) -> Value {
-        let own = match status {
-            400 => "The request is no JSON, or a header of it cannot be read.",
-            401 => "The dealer wants a credential, or the one that was sent opens nothing.",
-            403 => "The credential does not open this skill.",
-            405 => "Another method is served here; `Allow` says which.",
-            408 => "The body did not arrive in time.",
-            413 => "The body is larger than 1 MiB.",
-            415 => "The body is not sent as application/json.",
-            503 => "Not ready yet; please try again.",
-            _ => "",
-        };
-        let mut texts: Vec<String> =
-            codes.iter().map(|code| format!("`{}`: {}", code.as_str(), code.meaning().trim())).collect();
-        let http_alone = codes.is_empty();
-        if http_alone || (status == 403 && !self.tenant.access.is_public()) {
-            texts.push(own.to_owned());
-        }
-        let mut headers = json!({"X-Request-Id": {"$ref": "#/components/headers/RequestId"}});
-        if let Some(members) = headers.as_object_mut() {
-            if codes.iter().any(|code| code.retryable()) || status == 503 {
-                members.insert("Retry-After".into(), json!({"$ref": "#/components/headers/RetryAfter"}));
-            }
-            if status == 401 {
-                let reference = json!({"$ref": "#/components/headers/Challenge"});
-                members.insert("WWW-Authenticate".into(), reference);
-            }
-        }
-        let mut examples: Map<String, Value> =
-            codes.iter().map(|code| (code.as_str().to_owned(), self.example_of(*code))).collect();
-        if http_alone {
-            let title = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-            let example = json!({"type": "about:blank", "title": title, "status": status, "detail": own,
-                "request_id": "0193a1f01be27d0a8c55f1d4a9f7e7a2"});
-            examples.insert("problem".into(), json!({"value": example}));
-        }
-        json!({
-            "description": texts.join(" "),
-            "headers": headers,
-            "content": {"application/problem+json": {
-                "schema": {"$ref": format!("{SCHEMAS}Problem")},
-                "examples": examples,
-            }},
-        })
-    }
-
-    /// A refusal as it is sent.
-    fn example_of(&self, code: FaultCode) -> Value {
-        let at = |place: &str, keyword: &str, error: &str| json!({"errors": [{"instanceLocation": place, "keyword": keyword, "error": error}]});
-        let (message, details) = match code {
-            FaultCode::SchemaValidationFailed => (
-                "The request has 1 problem; see details.errors.",
-                Some(at("/dealer_id", "type", "must be a string")),
-            ),
-            FaultCode::MissingRequiredField => (
-                "The request has 1 problem; see details.errors.",
-                Some(at("/customer", "required", "is required")),
-            ),
-            FaultCode::RateLimited => {
-                ("Too many calls; wait 12 seconds.", Some(json!({"retry_after_ms": 11_730})))
-            }
-            FaultCode::InvalidCursor => (
-                "The cursor is not one of ours; start again from the first page.",
-                Some(json!({"reason": "malformed"})),
-            ),
-            FaultCode::VehicleNotFound => ("No listing matches the given identifiers.", None),
-            other => (other.meaning().trim(), None),
-        };
-        let mut error = json!({
-            "type": "aap.error",
-            "error_id": "err_01939f1f4be27d0a8c55f1d4a9f7e7a2",
-            "code": code.as_str(),
-            "message": message,
-            "retryable": code.retryable(),
-            "created_at": "2026-11-28T18:25:40.120Z",
-        });
-        if let (Some(details), Some(members)) = (details, error.as_object_mut()) {
-            members.insert("details".into(), details);
-        }
-        if let (ErrorForm::Tagged, Some(members)) = (self.spec.error_form, error.as_object_mut()) {
-            members.insert("@type".into(), AAP_ERROR.into());
-        }
-        let kind = problem::kind(self.tenant, self.spec, code);
-        let value = problem::document(kind, code, "0193a1f01be27d0a8c55f1d4a9f7e7a2", error);
-        json!({"summary": code.meaning().trim(), "value": value})
     }
 
     /// The examples of a schema file, as examples of a body.
@@ -402,7 +288,7 @@ impl Writer<'_> {
         if let Some(bundle) = bundle_below(self.spec, "error.schema.json", SCHEMAS) {
             schemas.insert("Error".into(), bundle.root);
         }
-        schemas.insert("Problem".into(), problem_schema());
+        schemas.insert("Problem".into(), refusals::problem_schema());
         let mut components = json!({"schemas": schemas, "headers": self.headers()});
         let schemes = self.schemes();
         if let (false, Some(members)) = (schemes.is_empty(), components.as_object_mut()) {
@@ -461,21 +347,4 @@ impl Writer<'_> {
         }
         schemes
     }
-}
-
-fn problem_schema() -> Value {
-    json!({
-        "title": "Problem",
-        "description": "Why a request was not answered (RFC 9457). Where a skill refused it, `error` says why in the words of the protocol.",
-        "type": "object",
-        "properties": {
-            "type": {"type": "string", "format": "uri", "description": "An address that explains the problem; `about:blank` where the status says it all."},
-            "title": {"type": "string", "description": "What kind of problem it is."},
-            "status": {"type": "integer", "description": "The HTTP status."},
-            "detail": {"type": "string", "description": "What is wrong, for people."},
-            "request_id": {"type": "string", "description": "The id under which the request is logged."},
-            "error": {"$ref": format!("{SCHEMAS}Error")},
-        },
-        "required": ["type", "title", "status", "detail", "request_id"],
-    })
 }

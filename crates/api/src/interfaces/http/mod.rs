@@ -8,6 +8,7 @@ mod next;
 mod parameters;
 mod problem;
 mod reads;
+mod refusals;
 mod rendered;
 mod yaml;
 
