@@ -139,3 +139,23 @@ async fn a_caller_without_a_key_is_known_by_the_agent_that_it_declares() {
     assert_eq!(asked(lead("d", "pelican").header("authorization", Some(&bearer))).await, None);
     assert!(asked(lead("e", "stork").header("authorization", Some(&bearer))).await.is_some());
 }
+
+#[tokio::test]
+async fn a_call_that_the_dealer_has_no_room_for_costs_its_caller_nothing() {
+    let limits = json!({
+        "rate_limit": {"requests": 1, "per_seconds": 3},
+        "caller_rate_limit": {"requests": 2, "per_seconds": 600},
+    });
+    let platform = settle(policy("both", limits)).await;
+    let ask = || asked(platform.ask("both", search()));
+    assert_eq!(ask().await, None);
+    let mut refused = 0;
+    while let Some(wait) = ask().await {
+        assert!(wait <= 3000, "refused by the caller's own limit after {refused} refusals: {wait}");
+        refused += 1;
+        tokio::time::sleep(Duration::from_millis(if refused < 3 { 1 } else { wait + 5 })).await;
+    }
+    assert!(refused > 0);
+    // That was its second call; now its own limit is the longer one.
+    assert!(ask().await.is_some_and(|wait| wait > 590_000));
+}
