@@ -1,6 +1,7 @@
 //! The dealers of the page, and what is asked of them.
 
 use chrono::{DateTime, Datelike, Duration, SecondsFormat, Utc, Weekday};
+use chrono_tz::Tz;
 use contract::{ContractVersion, SkillId};
 use serde_json::{Value, json};
 
@@ -32,7 +33,7 @@ fn tidewater() -> Value {
             "name": "Tidewater Astoria",
             "phones": [{"name": "Sales", "value": "+15035550120"}],
             "address": {"country": "US", "state": "OR", "city": "Astoria", "address_line_1": "12 Pier Street"},
-            "timezone": "UTC",
+            "timezone": "America/Los_Angeles",
             "schedules": [{"name": "sales", "value": {"monday": null, "tuesday": hours, "wednesday": hours,
                 "thursday": hours, "friday": hours, "saturday": hours, "sunday": null}}],
             "fees": [{"name": "Documentation fee", "amount": 150}],
@@ -61,18 +62,19 @@ pub struct Times {
 }
 
 pub const GRANTED_AT: &str = "2026-11-28T18:20:31Z";
-pub const VISIT_AT: &str = "2026-12-08T10:30:00Z";
+pub const VISIT_AT: &str = "2026-12-08T10:30:00-08:00";
 
 impl Times {
     /// Consent of an hour ago; a visit at half past ten on the Tuesday after next.
     pub fn now() -> Times {
-        let written = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let granted_at = (Utc::now() - Duration::hours(1)).to_rfc3339_opts(SecondsFormat::Secs, true);
         let mut day = (Utc::now() + Duration::days(7)).date_naive();
         while day.weekday() != Weekday::Tue {
             day += Duration::days(1);
         }
-        let visit_at = day.and_hms_opt(10, 30, 0).unwrap().and_utc();
-        Times { granted_at: written(Utc::now() - Duration::hours(1)), visit_at: written(visit_at) }
+        let visit_at = day.and_hms_opt(10, 30, 0).unwrap().and_local_timezone(Tz::America__Los_Angeles);
+        let visit_at = visit_at.unwrap().to_rfc3339_opts(SecondsFormat::Secs, true);
+        Times { granted_at, visit_at }
     }
 }
 
@@ -138,7 +140,7 @@ fn lead(version: ContractVersion, times: &Times) -> String {
 /// Puts what is different each time, or in each version's copy, back to what the page shows, in a good order.
 pub fn settled(mut node: Node, times: &Times) -> Node {
     let date = &times.visit_at[..10];
-    let in_words = |at: &str| at.parse::<DateTime<Utc>>().unwrap().format("%A, %-d %B %Y").to_string();
+    let in_words = |at: &str| DateTime::parse_from_rfc3339(at).unwrap().format("%A, %-d %B %Y").to_string();
     let visit_in_words = in_words(&times.visit_at);
     node.mask(&|key, spelled| {
         let text = spelled.trim_matches('"');

@@ -7,12 +7,14 @@ mod agendas;
 mod apply;
 mod decisions;
 mod document;
+mod doubts;
 mod outer;
 mod rules;
 mod together;
 
 pub use apply::{ApplyError, Outcome, addresses, apply};
 pub use document::{Document, ReadError, read};
+pub use doubts::Doubt;
 
 /// One thing that is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,6 +23,7 @@ const MANY: usize = 20;
 pub(crate) fn run(settings: &Settings, file: &Path) -> Result<(), Failure> {
     // Before the database is touched: a document that cannot be read changes nothing.
     let document = read(file)?;
+    document.doubts().iter().for_each(|doubt| eprintln!("forecourt: {doubt}"));
     let fallback = fallback_addresses(settings)?;
     let failed = run_once(settings, "forecourt provision", |database| async move {
         let store = open_store(&database, settings).await?;
