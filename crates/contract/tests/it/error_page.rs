@@ -12,11 +12,11 @@ fn place(form: ErrorForm) -> String {
     match form {
         ErrorForm::Bare => "`error.data` is the AAP error object.".to_owned(),
         ErrorForm::Tagged => format!(
-            "`error.data` is a list: ErrorInfo first, BadRequest where fields are at fault, then the AAP error \
+            "`error.data` is a list: ErrorInfo first, BadRequest where fields are at fault, then the AAP\n  error \
              object, which has the member `@type`: `{AAP_ERROR}`."
         ),
         ErrorForm::Struct => format!(
-            "`error.data` is a list: ErrorInfo first, BadRequest where fields are at fault, then an entry with \
+            "`error.data` is a list: ErrorInfo first, BadRequest where fields are at fault, then an entry with\n  \
              `@type`: `{STRUCT}`, whose `value` is the AAP error object."
         ),
     }
@@ -111,16 +111,14 @@ fn page() -> String {
         line(&format!("* `{}`: {}", spec.version, place(spec.error_form)));
     }
     line("");
-    line(&format!(
-        "ErrorInfo (`{ERROR_INFO}`) has the code as `reason`, the `domain` `{AAP_DOMAIN}` and as `metadata`"
-    ));
+    line(&format!("ErrorInfo (`{ERROR_INFO}`) has the code as `reason`, the `domain` `{AAP_DOMAIN}` and"));
     line(
-        "the strings `code`, `error_id`, `retryable` and `created_at`, each equal to the member of the object.",
+        "as `metadata` the strings `code`, `error_id`, `retryable` and `created_at`, each equal to the member of the object.",
     );
-    line(&format!(
-        "BadRequest (`{BAD_REQUEST}`) has one entry of `fieldViolations` for each of `details.errors`: `field` is"
-    ));
-    line("its `instanceLocation`, `description` its `keyword`, a colon and its `error`.");
+    line(&format!("BadRequest (`{BAD_REQUEST}`) has one entry of `fieldViolations` for each of"));
+    line(
+        "`details.errors`: `field` is its `instanceLocation`, `description` its `keyword`, a colon and its `error`.",
+    );
     line("");
     line(
         "`error_id` is found in the log: of an `INTERNAL_ERROR` with the cause, at level `error`; of any other refusal at",
@@ -171,7 +169,7 @@ fn page() -> String {
         let when = [detail.as_str(), when].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
         let advice =
             advice.replace("callers.md", "[callers.md](callers.md)").replace("mcp.md", "[mcp.md](mcp.md)");
-        line(&format!("| {status} | {} | {advice} |", when.join(" ")));
+        line(&format!("| {status} | {} | {advice} |", when.join(": ")));
     }
     page
 }
