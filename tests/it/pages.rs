@@ -51,6 +51,8 @@ async fn what_the_pages_print_works_in_a_shell() {
     let stock = json!([car("a", "Honda", "Civic", 20000)]);
     let rooftops = json!([{"name": "R"}]);
     settle(json!({
+        // The first of all is the example of the platform's page; those of other tests may have no calls left.
+        "0-shown": {"name": "Shown", "rooftops": rooftops, "inventory": stock},
         "quoted": {"name": "Quoted", "interface_tenant": quote, "rooftops": rooftops, "inventory": stock},
         "by-year": {"name": "By Year", "rooftops": rooftops, "inventory": stock, "policy": {"search": search}},
         "only-profile": {"name": "Profile", "rooftops": rooftops, "inventory": stock, "skills": ["dealer.information"]},
