@@ -40,7 +40,7 @@ fn vehicle(request: &LeadSubmitRequest) -> Value {
 }
 
 /// The turns that a lead takes: its key, its shopper with this vehicle, and the agenda that it wants to be in.
-/// Ascending, as everybody takes them.
+/// Ascending, as everybody takes them; that of the key comes first, those of agendas last.
 pub(crate) fn turns(
     tenant: TenantId,
     key: Option<(&str, &str)>,
@@ -69,18 +69,28 @@ pub(crate) fn turns_of_agendas<'a>(tenant: TenantId, rooftops: impl Iterator<Ite
     turns
 }
 
-/// The turn by which copies of a lead without a key meet.
+/// What a turn is of. Turns of one kind come before all those of the next, so that copies of a request wait for the
+/// turn by which they meet before they wait for any other.
+#[derive(Clone, Copy)]
+enum Of {
+    Key,
+    Shopper,
+    Agenda,
+}
+
+/// The turn by which copies of a lead without a key meet: the first that they take.
 pub(super) fn turn_of_copies(fingerprint: &Fingerprint) -> Option<i64> {
-    fingerprint.email.or(fingerprint.phone).map(|who| turn_of_shopper(who, fingerprint))
+    let shopper = [fingerprint.email, fingerprint.phone].into_iter().flatten();
+    shopper.map(|who| turn_of_shopper(who, fingerprint)).min()
 }
 
 fn turn_of_shopper(who: [u8; 16], fingerprint: &Fingerprint) -> i64 {
     let text = |half: [u8; 16]| u128::from_be_bytes(half).to_string();
-    number(&json!(["lead", text(who), text(fingerprint.vehicle)]))
+    number(Of::Shopper, &json!(["lead", text(who), text(fingerprint.vehicle)]))
 }
 
 fn turn_of_agenda(tenant: TenantId, rooftop: &str, department: Department) -> i64 {
-    number(&json!([tenant.0, "agenda", rooftop, department.as_str()]))
+    number(Of::Agenda, &json!([tenant.0, "agenda", rooftop, department.as_str()]))
 }
 
 /// An id that the same always gets.
@@ -90,12 +100,14 @@ pub(super) fn id(of: &Value) -> Uuid {
 
 /// The turn of an idempotency key.
 pub(super) fn turn_of_key(tenant: TenantId, contract: &str, key: &str) -> i64 {
-    number(&json!([tenant.0, "key", contract, key]))
+    number(Of::Key, &json!([tenant.0, "key", contract, key]))
 }
 
-fn number(value: &Value) -> i64 {
+fn number(of: Of, value: &Value) -> i64 {
     let [a, b, c, d, e, f, g, h, ..] = half(value);
-    i64::from_be_bytes([a, b, c, d, e, f, g, h])
+    let chance = u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> 2;
+    // In the order of unsigned numbers, which the sign would turn round.
+    (((of as u64) << 62 | chance) ^ (1 << 63)).cast_signed()
 }
 
 fn half(value: &Value) -> [u8; 16] {
@@ -123,6 +135,20 @@ mod tests {
             request["vehicle_of_interest"] = vehicle;
         }
         serde_json::from_value(request).unwrap()
+    }
+
+    #[test]
+    fn copies_meet_at_the_first_turn_that_they_take() {
+        let tenant = TenantId(Uuid::from_u128(1));
+        for n in 0..200_u8 {
+            let print = Fingerprint { email: Some([n; 16]), phone: Some([n ^ 7; 16]), vehicle: [n; 16] };
+            let agenda = Some(("One", Department::Sales));
+            let keyed = turns(tenant, Some(("v3.0", "k")), &print, agenda);
+            assert_eq!(keyed.first(), Some(&turn_of_key(tenant, "v3.0", "k")));
+            let keyless = turns(tenant, None, &print, agenda);
+            assert_eq!(keyless.first().copied(), turn_of_copies(&print));
+            assert_eq!(keyless.last(), Some(&turn_of_agenda(tenant, "One", Department::Sales)));
+        }
     }
 
     #[test]
