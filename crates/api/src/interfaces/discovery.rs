@@ -11,6 +11,7 @@ use contract::{ContractVersion, SkillId};
 use dealer::{Dealer, Place, Tenant};
 use serde_json::{Value, json};
 
+use super::one_line::one_line;
 use super::{INTERFACES, Visit, schemas};
 use crate::answer;
 
@@ -108,10 +109,9 @@ fn document(visit: &Visit<'_>, media_type: &str, text: String) -> HttpResponse {
 /// One line that no name can break out of.
 fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in one_line(text).chars() {
         match c {
             '[' | ']' | '<' | '>' | '`' | '*' | '_' | '\\' | '#' => line.extend(['\\', c]),
-            c if c.is_control() => line.push(' '),
             c => line.push(c),
         }
     }
@@ -235,6 +235,6 @@ mod tests {
 
     #[test]
     fn a_name_stays_a_name() {
-        assert_eq!(line("A [b](c)\n# d"), "A \\[b\\](c) \\# d");
+        assert_eq!(line("A [b](c)\n# d\u{2028}e"), "A \\[b\\](c) \\# d e");
     }
 }

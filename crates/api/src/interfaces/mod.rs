@@ -7,6 +7,7 @@ pub(crate) mod discovery;
 mod http;
 pub(crate) mod json_ld;
 mod mcp;
+mod one_line;
 mod page;
 pub(crate) mod refused;
 mod schemas;

@@ -6,6 +6,7 @@ use rmcp::model::Tool;
 use serde_json::{Value, json};
 
 use super::tools;
+use crate::interfaces::one_line::one_line;
 
 /// The protocol version that the mapping was written for; any other that `mcp` speaks is as good.
 const PROTOCOL_VERSION: &str = "2025-06-18";
@@ -18,7 +19,7 @@ pub(super) fn of(tenant: &Tenant, spec: &ContractSpec) -> Value {
         "version": spec.full_version,
         "description": format!(
             "{}: the Auto Agent Protocol as MCP tools. Connect with Streamable HTTP to the address in endpoint.",
-            tenant.name
+            one_line(&tenant.name)
         ),
         "protocolVersion": PROTOCOL_VERSION,
         "endpoint": format!("{}{}/mcp", tenant.base, spec.version),

@@ -5,6 +5,8 @@ use dealer::Tenant;
 use rmcp::model::{JsonObject, Prompt, PromptArgument};
 use serde_json::Value;
 
+use crate::interfaces::one_line::one_line;
+
 /// One of them.
 struct Script {
     name: &'static str,
@@ -98,7 +100,7 @@ pub(super) fn get(
             // Every second part stood in braces.
             match (at % 2, part) {
                 (0, words) => said.push_str(words),
-                (_, "dealer") => said.push_str(&tenant.name),
+                (_, "dealer") => said.push_str(&one_line(&tenant.name)),
                 (_, argument) => said.push_str(given(argument)?),
             }
         }

@@ -18,6 +18,7 @@ use tracing::{Instrument, Span};
 
 use super::{prompts, resources, text, tools};
 use crate::interfaces::ask::{self, Refused};
+use crate::interfaces::one_line::one_line;
 use crate::interfaces::refused::AapError;
 use crate::observe::Note;
 
@@ -127,14 +128,14 @@ type Context = RequestContext<RoleServer>;
 impl ServerHandler for Door {
     fn get_info(&self) -> ServerConfig {
         let tenant = &self.call.tenant;
-        let mut info = Implementation::new("forecourt", env!("CARGO_PKG_VERSION")).with_title(&tenant.name);
+        let name = one_line(&tenant.name);
+        let mut info = Implementation::new("forecourt", env!("CARGO_PKG_VERSION")).with_title(name.as_ref());
         info.website_url = Some(tenant.base.clone());
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts();
         let mut words = format!(
-            "This is the car dealer {}. Its stock, prices and opening hours come from its own systems and change \
+            "This is the car dealer {name}. Its stock, prices and opening hours come from its own systems and change \
              all the time: ask again instead of remembering, and say nothing about a vehicle that is not in the \
-             answers. Prices are whole US dollars; fees are listed apart.",
-            tenant.name
+             answers. Prices are whole US dollars; fees are listed apart."
         );
         if tenant.skills.contains(&contract::SkillId::LeadSubmit) {
             words.push_str(
