@@ -110,6 +110,9 @@ pub struct Fault {
     pub id: String,
     /// What really happened, for the log only.
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// The caller wanted what is not there yet: `INTERNAL_ERROR` to the protocol, which has no other word for it, and
+    /// nothing that an operator must look at.
+    pub not_yet: bool,
 }
 
 impl Fault {
@@ -123,7 +126,14 @@ impl Fault {
             details: Map::new(),
             id: format!("err_{}", Uuid::now_v7().simple()),
             source: None,
+            not_yet: false,
         }
+    }
+
+    /// What is asked for is not there yet; the same request may succeed after a pause. The cause is for the log only.
+    pub fn not_yet(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        let message = "What was asked for is not there yet; please try again.";
+        Self { source: Some(source.into()), not_yet: true, ..Self::new(FaultCode::InternalError, message) }
     }
 
     /// An unexpected failure. The cause is kept for the log and never sent.

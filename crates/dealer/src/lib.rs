@@ -357,9 +357,12 @@ impl Inner {
             Some(version) if version > view.current.snapshot.version() => {
                 let newer = Box::pin(self.lots.at_least(id, view, version));
                 let Ok(newer) = tokio::time::timeout(OWN_WRITE, newer).await else {
-                    return Err(Fault::internal("the wanted version of the lot was not read in time"));
+                    return Err(Fault::not_yet("the wanted version of the lot was not read in time"));
                 };
-                newer.map_err(Fault::internal)?
+                newer.map_err(|error| match error {
+                    LoadError::NotThere { .. } => Fault::not_yet(error),
+                    error => Fault::internal(error),
+                })?
             }
             _ => view,
         };

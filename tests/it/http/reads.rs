@@ -127,6 +127,40 @@ async fn vehicles_are_found_by_what_their_path_says() {
     }
 }
 
+/// Who puts an empty id into an address must not get the whole lot, or another vehicle.
+#[tokio::test]
+async fn an_id_that_is_empty_is_no_address() {
+    let stock: Value =
+        ["vin", "stock", "v1"].iter().map(|id| testkit::car(id, "Honda", "Civic", 20000)).collect();
+    settle(json!({"empty-ids": {"name": "Empty", "rooftops": [{"name": "R"}], "inventory": stock}})).await;
+    for path in [
+        "inventory//",
+        "inventory///",
+        "inventory//v1",
+        "inventory/vin/",
+        "inventory/vin//",
+        "inventory/stock/",
+        "inventory/stock/?limit=1",
+        "vehicles//",
+        "dealer//",
+        "facets//",
+    ] {
+        plain_problem(get("empty-ids", path).await, 404).await;
+    }
+    // A slash at the end changes nothing of an address that is whole.
+    for path in ["inventory", "inventory/", "inventory/?limit=1"] {
+        assert_eq!(ok(get("empty-ids", path).await).await["data"]["total"], 3, "{path}");
+    }
+    for (path, id) in [
+        ("inventory/vin", "vin"),
+        ("inventory/stock", "stock"),
+        ("inventory/v1", "v1"),
+        ("inventory/v1/", "v1"),
+    ] {
+        assert_eq!(ok(get("empty-ids", path).await).await["data"]["vehicle_id"], id, "{path}");
+    }
+}
+
 /// Follows `Link` from page to page, in a contract of cursors and in one that counts.
 #[tokio::test]
 async fn links_lead_through_all_pages() {
@@ -209,6 +243,24 @@ async fn an_answer_says_its_version_and_can_be_asked_for_one() {
     assert!(answer.headers()["forecourt-inventory-version"].to_str().unwrap().parse::<u64>().unwrap() >= 1);
     assert!(!get("harbor", "dealer").await.headers().contains_key("forecourt-inventory-version"));
     plain_problem(versioned("new").await, 400).await;
+    let ahead = versioned("4000000000").await;
+    assert!(ahead.headers().contains_key("retry-after"));
+    refusal(ahead, V3, 503, "INTERNAL_ERROR").await;
+}
+
+#[tokio::test]
+async fn a_copy_of_one_dealer_is_never_another_one_s() {
+    let dealer = |name: &str| {
+        json!({"name": name, "inventory": lot(),
+        "rooftops": [{"name": "Harbor North"}, {"name": "Harbor South"}]})
+    };
+    // Brought in at once, and changed as often: but for the dealer all is the same.
+    settle(json!({"twin-a": dealer("Twin A"), "twin-b": dealer("Twin B")})).await;
+    for path in ["dealer", "facets", "inventory"] {
+        let tag = get("twin-a", path).await.headers()["etag"].to_str().unwrap().to_owned();
+        let asking = request(Method::GET, "twin-b", V3, path).await.header("if-none-match", tag);
+        assert_eq!(asking.send().await.unwrap().status(), 200, "{path}");
+    }
 }
 
 #[tokio::test]

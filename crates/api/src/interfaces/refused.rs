@@ -52,7 +52,11 @@ fn log(fault: &Fault) {
             causes.push_str(&error.to_string());
             cause = error.source();
         }
-        tracing::error!(error.id = fault.id, cause = causes, "a skill failed inside");
+        if fault.not_yet {
+            tracing::info!(error.id = fault.id, cause = causes, "a caller wanted what is not there yet");
+        } else {
+            tracing::error!(error.id = fault.id, cause = causes, "a skill failed inside");
+        }
     } else {
         tracing::debug!(error.id = fault.id, code = fault.code.as_str(), "a skill call was refused");
     }

@@ -41,6 +41,9 @@ pub(super) const SKILLS: &str = "skills";
 /// cursor that is not.
 const CURSOR_COPY_SECONDS: u64 = 300;
 
+/// The build, as far as answers of two builds may differ.
+const BUILD: &str = env!("CARGO_PKG_VERSION");
+
 /// A question of which everything but its payload is known.
 struct Asked<'a> {
     request: &'a HttpRequest,
@@ -163,6 +166,10 @@ fn respond(version: Option<u64>) -> actix_web::HttpResponseBuilder {
 pub(super) async fn get(visit: Visit<'_>, first: &'static str) -> HttpResponse {
     let request = visit.request;
     let path = if visit.below.is_empty() { first.to_owned() } else { format!("{first}/{}", visit.below) };
+    // Behind `inventory/vin/` a VIN belongs; without one it is not the vehicle with the id `vin`.
+    if request.path().ends_with('/') && !visit.below.is_empty() && Read::lacks_parameter(&path) {
+        return answer::not_found(request);
+    }
     let Some((read, given)) = Read::at(&path) else { return answer::not_found(request) };
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return answer::wrong_method(request, "GET, HEAD, OPTIONS");
@@ -193,7 +200,10 @@ fn found(asked: &Asked<'_>, read: &Read, path: &str, body: Vec<u8>, version: Opt
     let link = following.as_ref().map(|next| {
         format!("<{}{}/{path}?{}>; rel=\"next\"", tenant.base, asked.spec.version, next.query(query))
     });
-    let mut etag = format!("W/\"{:x}-{}-{}", tenant.id.0.as_fields().0, asked.spec.version, tenant.revision);
+    // All of the id: dealers that were brought in together share its beginning, which is a time. And the build: another
+    // one may say the same in another form.
+    let mut etag =
+        format!("W/\"{}-{}-{}-{}", tenant.id.0.simple(), BUILD, asked.spec.version, tenant.revision);
     if let Some(version) = version {
         etag.push_str(&format!("-{version}"));
     }

@@ -17,11 +17,11 @@ pub(super) fn kind(tenant: &Tenant, spec: &ContractSpec, code: FaultCode) -> Str
 }
 
 /// The problem document of an AAP error object.
-pub(super) fn document(kind: String, code: FaultCode, request_id: &str, error: Value) -> Value {
+pub(super) fn document(kind: String, code: FaultCode, status: u16, request_id: &str, error: Value) -> Value {
     json!({
         "type": kind,
         "title": code.meaning().trim(),
-        "status": code.http_status(),
+        "status": status,
         "detail": error.get("message"),
         "request_id": request_id,
         "error": error,
@@ -36,8 +36,12 @@ pub(super) fn refused(
     fault: &Fault,
 ) -> HttpResponse {
     let AapError { code, object, .. } = AapError::of(fault, spec);
-    let status = StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = document(kind(tenant, spec, code), code, &observe::request_id(request), object);
+    let status = match fault.not_yet {
+        true => StatusCode::SERVICE_UNAVAILABLE,
+        false => StatusCode::from_u16(code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+    };
+    let request_id = observe::request_id(request);
+    let body = document(kind(tenant, spec, code), code, status.as_u16(), &request_id, object);
     let mut respond = HttpResponse::build(status);
     respond.content_type("application/problem+json").insert_header((header::CACHE_CONTROL, answer::NO_STORE));
     if let Some(seconds) = ask::retry_after(fault) {

@@ -127,7 +127,8 @@ impl Refusals<'_> {
             members.insert("@type".into(), AAP_ERROR.into());
         }
         let kind = problem::kind(self.tenant, self.spec, code);
-        let value = problem::document(kind, code, "0193a1f01be27d0a8c55f1d4a9f7e7a2", error);
+        let value =
+            problem::document(kind, code, code.http_status(), "0193a1f01be27d0a8c55f1d4a9f7e7a2", error);
         json!({"summary": code.meaning().trim(), "value": value})
     }
 }
