@@ -94,6 +94,38 @@ async fn nothing_of_a_dealer_gets_out_of_its_place() {
     assert_eq!(text.lines().filter(|line| line.starts_with("# ")).count(), 1, "{text}");
 }
 
+/// What a feed gives as an address is one for programs only if a browser would fetch it.
+#[tokio::test]
+async fn addresses_of_programs_are_no_addresses() {
+    let mut car = testkit::car("x1", "Honda", "Civic", 20000);
+    car["photos"] = json!(["javascript:alert(1)", "https://x.example/1.webp", "data:text/html,x"]);
+    let mut bare = testkit::car("x2", "Honda", "Civic", 20000);
+    bare["photos"] = json!(["JavaScript:alert(1)"]);
+    settle(json!({"odd-sites": {"name": "Odd Sites", "inventory": [car, bare],
+        "rooftops": [{"name": "R", "website": "javascript:alert(1)"}, {"name": "S", "website": "http://s.example/"}]}}))
+    .await;
+    let page = |path: &'static str| async move { get("odd-sites", path).await.text().await.unwrap() };
+    let dealer = described(&page("").await);
+    assert!(dealer["department"][0].get("url").is_none(), "{dealer}");
+    assert_eq!(dealer["department"][1]["url"], "http://s.example/");
+    assert_eq!(described(&page("vehicles/x1").await)["image"], json!(["https://x.example/1.webp"]));
+    assert!(described(&page("vehicles/x2").await).get("image").is_none());
+}
+
+/// A browser makes `vehicles/.` the list and `vehicles/..` the dealer.
+#[tokio::test]
+async fn ids_that_are_steps_in_a_path_have_no_link() {
+    let stock: Value =
+        [".", "..", "..."].iter().map(|id| testkit::car(id, "Honda", "Civic", 20000)).collect();
+    settle(json!({"dots": {"name": "Dots", "rooftops": [{"name": "R"}], "inventory": stock}})).await;
+    let html = get("dots", "vehicles").await.text().await.unwrap();
+    let links: Vec<_> =
+        html.split("/vehicles/").skip(1).map(|part| part.split('"').next().unwrap()).collect();
+    assert_eq!(links, ["..."], "{html}");
+    assert_eq!(html.matches("<li>").count(), 3, "{html}");
+    assert_eq!(get("dots", "vehicles/...").await.status(), 200);
+}
+
 #[tokio::test]
 async fn a_dealer_is_described_with_its_stores() {
     let two = described(&get("harbor", "").await.text().await.unwrap());

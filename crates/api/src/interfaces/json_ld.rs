@@ -62,7 +62,7 @@ fn rooftop(profile: &Value) -> Value {
     add("@type", Some("AutoDealer".into()));
     add("name", profile.get("name").cloned());
     add("legalName", profile.get("legal_name").cloned());
-    add("url", profile.get("website").cloned());
+    add("url", profile.get("website").and_then(web));
     add("telephone", first("phones"));
     add("email", first("emails"));
     add("address", profile.get("address").map(address));
@@ -77,6 +77,24 @@ fn rooftop(profile: &Value) -> Value {
     let hours: Vec<_> = week.and_then(Value::as_object).into_iter().flatten().filter_map(opening).collect();
     add("openingHoursSpecification", (!hours.is_empty()).then(|| hours.into()));
     Value::Object(described)
+}
+
+/// Whether a text is an address that a browser fetches, and nothing that it runs.
+pub(crate) fn is_web(address: &str) -> bool {
+    let address = address.trim_start().to_ascii_lowercase();
+    address.starts_with("https://") || address.starts_with("http://")
+}
+
+/// An address, or those of several that are such; `None` where nothing is left.
+fn web(known: &Value) -> Option<Value> {
+    match known {
+        Value::String(address) => is_web(address).then(|| known.clone()),
+        Value::Array(several) => {
+            let several: Vec<_> = several.iter().filter_map(web).collect();
+            (!several.is_empty()).then(|| several.into())
+        }
+        _ => None,
+    }
 }
 
 fn address(known: &Value) -> Value {
@@ -144,7 +162,8 @@ pub(crate) fn vehicle(tenant: &Tenant, vehicle: &Value, url: &str) -> Value {
         ("description", "description"),
     ] {
         let known = vehicle.get(ours).filter(|value| !value.is_null());
-        members.extend(known.map(|value| (theirs.to_owned(), value.clone())));
+        let known = if ours == "photos" { known.and_then(web) } else { known.cloned() };
+        members.extend(known.map(|value| (theirs.to_owned(), value)));
     }
     let mut add =
         |name: &str, value: Option<Value>| members.extend(value.map(|value| (name.to_owned(), value)));

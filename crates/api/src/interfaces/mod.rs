@@ -177,7 +177,8 @@ impl Interface {
         if rest.is_empty() {
             return Some(rest);
         }
-        if self.subtree { rest.strip_prefix('/') } else { None }
+        // An empty segment names nothing, and least of all the interface itself.
+        if self.subtree { rest.strip_prefix('/').filter(|below| !below.is_empty()) } else { None }
     }
 }
 

@@ -72,10 +72,13 @@ pub(super) async fn serve(visit: Visit<'_>) -> HttpResponse {
     answered
 }
 
-/// The address of a vehicle's page.
-fn address(visit: &Visit<'_>, id: &str) -> String {
+/// The address of a vehicle's page; `None` for an id that clients take for a step in a path, however it is encoded.
+fn address(visit: &Visit<'_>, id: &str) -> Option<String> {
+    if matches!(id, "." | "..") {
+        return None;
+    }
     let target = &visit.target;
-    format!("{}{}/vehicles/{}", target.tenant.base, target.contract, utf8_percent_encode(id, SEGMENT))
+    Some(format!("{}{}/vehicles/{}", target.tenant.base, target.contract, utf8_percent_encode(id, SEGMENT)))
 }
 
 /// The `data` of a skill's answer.
@@ -140,6 +143,7 @@ fn back(visit: &Visit<'_>) -> String {
 }
 
 async fn one(visit: &Visit<'_>, id: &str) -> HttpResponse {
+    let Some(url) = address(visit, id) else { return answer::not_found(visit.request) };
     let vehicle = match data(visit, SkillId::InventoryVehicle, json!({"vehicle_id": id})).await {
         Ok(vehicle) => vehicle,
         Err(refused) => return refused,
@@ -147,7 +151,6 @@ async fn one(visit: &Visit<'_>, id: &str) -> HttpResponse {
     // The answer holds the vehicle alone, or beside other things, as its contract has it.
     let vehicle = vehicle.get("vehicle").unwrap_or(&vehicle);
     let name = json_ld::name(vehicle);
-    let url = address(visit, id);
     let mut body = back(visit);
     push(&mut body, format_args!("<h1>{}</h1><table>", escaped(&name)));
     // An amount that nobody can be promised is shown beside one that can, or not at all.
@@ -172,7 +175,7 @@ async fn one(visit: &Visit<'_>, id: &str) -> HttpResponse {
         );
     }
     body.push_str("</table>");
-    if let Some(site) = vehicle.get("vdp_url").and_then(Value::as_str).filter(|site| is_web(site)) {
+    if let Some(site) = vehicle.get("vdp_url").and_then(Value::as_str).filter(|site| json_ld::is_web(site)) {
         push(&mut body, format_args!("<p><a href=\"{}\">On the dealer's own site</a></p>", escaped(site)));
     }
     let head = format!(
@@ -181,11 +184,6 @@ async fn one(visit: &Visit<'_>, id: &str) -> HttpResponse {
         json_ld::script(&json_ld::vehicle(&visit.target.tenant, vehicle, &url))
     );
     shown(visit.request, &name, &head, &body)
-}
-
-fn is_web(address: &str) -> bool {
-    let address = address.trim_start().to_ascii_lowercase();
-    address.starts_with("https://") || address.starts_with("http://")
 }
 
 fn words(value: &Value) -> String {
@@ -221,9 +219,10 @@ async fn list(visit: &Visit<'_>) -> HttpResponse {
     for vehicle in found.get("vehicles").and_then(Value::as_array).into_iter().flatten() {
         let name = escaped(&json_ld::name(vehicle));
         let price = vehicle.get("price").map(|price| format!(", ${price}")).unwrap_or_default();
-        match vehicle.get("vehicle_id").and_then(Value::as_str).filter(|_| has_pages) {
-            Some(id) => {
-                let address = escaped(&address(visit, id));
+        let id = vehicle.get("vehicle_id").and_then(Value::as_str).filter(|_| has_pages);
+        match id.and_then(|id| address(visit, id)) {
+            Some(address) => {
+                let address = escaped(&address);
                 push(&mut body, format_args!("<li><a href=\"{address}\">{name}</a>{price}</li>"));
             }
             None => push(&mut body, format_args!("<li>{name}{price}</li>")),

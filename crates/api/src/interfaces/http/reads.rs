@@ -60,6 +60,12 @@ impl Read {
         self.path.rsplit('/').next()?.strip_prefix('{')?.strip_suffix('}')
     }
 
+    /// Whether a path would be that of a read if a parameter followed after a slash.
+    pub(super) fn lacks_parameter(path: &str) -> bool {
+        let before = |read: &'static Read| read.parameter().and_then(|_| read.path.rsplit_once('/'));
+        READS.iter().filter_map(before).any(|(before, _)| before == path)
+    }
+
     /// The read at a path below the base, with the text that stands for its parameter, still encoded.
     pub(super) fn at(path: &str) -> Option<(&'static Read, Option<&str>)> {
         READS.iter().find_map(|read| match read.parameter() {
