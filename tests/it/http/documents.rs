@@ -100,6 +100,8 @@ async fn every_example_is_true_and_every_reference_leads_somewhere() {
                 }
             }
         }
+        // Examples name this dealer, since any other is refused here.
+        assert!(!document.to_string().contains("\"tidewater\""), "{slug} {}", spec.version);
         let mut references = Vec::new();
         gather(&document, &mut references);
         assert!(references.len() > 20);

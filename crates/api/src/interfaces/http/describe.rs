@@ -20,14 +20,37 @@ pub(super) const SCHEMAS: &str = "#/components/schemas/";
 /// The document.
 pub(super) fn document(tenant: &Tenant, spec: &ContractSpec) -> Value {
     let writer = Writer { tenant, spec, offered: Offered::by(tenant, spec) };
-    json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": writer.info(),
         "servers": [{"url": format!("{}{}", tenant.base, spec.version), "description": tenant.name}],
         "tags": writer.tags(),
         "paths": writer.paths(),
         "components": writer.components(),
-    })
+    });
+    own_dealer(&mut document, &tenant.dealer_id);
+    document
+}
+
+/// Puts this dealer's id in place of the one in the examples of the schemas, which would be refused here.
+fn own_dealer(value: &mut Value, dealer_id: &str) {
+    match value {
+        Value::Object(members) => {
+            let parameter = members.get("name").is_some_and(|name| name == "dealer_id");
+            for (name, member) in members.iter_mut() {
+                match (name.as_str(), &mut *member) {
+                    ("dealer_id", Value::String(id)) => dealer_id.clone_into(id),
+                    ("dealer_id", Value::Object(schema)) if schema.contains_key("examples") => {
+                        schema.insert("examples".into(), json!([dealer_id]));
+                    }
+                    ("example", example) if parameter => *example = dealer_id.into(),
+                    _ => own_dealer(member, dealer_id),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| own_dealer(item, dealer_id)),
+        _ => {}
+    }
 }
 
 struct Writer<'a> {
