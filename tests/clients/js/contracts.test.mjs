@@ -10,6 +10,7 @@ import { test } from 'node:test';
 
 import { aapError, fetchOrNotLetIn, NotLetIn } from './aap_error.mjs';
 import { Buyer } from './buyer.mjs';
+import { lead } from './shopper.mjs';
 
 const origin = process.env.FORECOURT_PUBLIC_ORIGIN;
 assert.ok(origin, 'FORECOURT_PUBLIC_ORIGIN names no platform; scripts/client-tests sets it');
@@ -28,23 +29,6 @@ const errors = JSON.parse(
 const versions = ['v1.3', 'latest', 'v3.0'];
 const [begin, end] = ['<!-- javascript -->\n', '<!-- end of javascript -->\n'];
 const base = (dealer, version) => `${origin}/t/${dealer}/${version}/`;
-
-/** A lead of a shopper whom nobody has seen before. */
-function lead(stock) {
-  const shopper = randomUUID();
-  return {
-    customer: { first_name: 'Ilse', last_name: 'Marchetti', email: `${shopper}@post.example` },
-    consent: {
-      granted_at: new Date(Date.now() - 5 * 60_000).toISOString(),
-      allowed_channels: ['email'],
-      consent_text: 'The dealer may write to me about this car.',
-      scope: ['lead_submission'],
-    },
-    source_agent: { name: '@a2a-js/sdk tests' },
-    vehicle_of_interest: { stock },
-    idempotency_key: shopper,
-  };
-}
 
 for (const version of versions) {
   test(`each skill is served in ${version}`, async () => {
@@ -65,7 +49,7 @@ for (const version of versions) {
     const [{ stock, vehicle_id }] = whole.vehicles;
     const vehicle = await buyer.ask('inventory.vehicle', { stock });
     assert.equal(vehicle.vehicle_id, vehicle_id);
-    const sent = lead(stock);
+    const sent = lead('@a2a-js/sdk tests', { stock });
     const taken = await buyer.ask('lead.submit', sent);
     assert.equal(taken.status, 'received');
     assert.deepEqual(await buyer.ask('lead.submit', sent), taken, 'sent again');

@@ -10,6 +10,8 @@ import * as second from '@modelcontextprotocol/client';
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
+import { lead } from './shopper.mjs';
+
 const origin = process.env.FORECOURT_PUBLIC_ORIGIN;
 assert.ok(origin, 'FORECOURT_PUBLIC_ORIGIN names no platform; scripts/client-tests sets it');
 const key = process.env.FORECOURT_TEST_KEY;
@@ -66,22 +68,6 @@ async function connected(sdk, version, dealer, contract, requestInit = {}) {
   return { client, listed: listed.tools, version: transport.protocolVersion };
 }
 
-/** A lead of a shopper whom nobody has seen before. */
-function lead() {
-  const shopper = randomUUID();
-  return {
-    customer: { first_name: 'Ilse', last_name: 'Marchetti', email: `${shopper}@post.example` },
-    consent: {
-      granted_at: new Date(Date.now() - 5 * 60_000).toISOString(),
-      allowed_channels: ['email'],
-      consent_text: 'The dealer may write to me about this car.',
-      scope: ['lead_submission'],
-    },
-    source_agent: { name: 'MCP client tests' },
-    idempotency_key: shopper,
-  };
-}
-
 for (const [sdk, version] of clients) {
   for (const contract of contracts) {
     const title = `${sdk} in ${version}, ${contract}`;
@@ -103,7 +89,7 @@ for (const [sdk, version] of clients) {
       assert.equal(found.vehicles.length, 3);
       const [{ vehicle_id }] = found.vehicles;
       assert.equal((await ask(tools[3], { vehicle_id })).vehicle_id, vehicle_id);
-      const sent = { ...lead(), vehicle_of_interest: { vehicle_id } };
+      const sent = lead('MCP client tests', { vehicle_id });
       const taken = await ask(tools[4], sent);
       assert.equal(taken.status, 'received');
       assert.deepEqual(await ask(tools[4], sent), taken, 'sent again');

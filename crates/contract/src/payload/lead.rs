@@ -1,10 +1,9 @@
 //! The request of `lead.submit`, as far as it decides anything. What is only passed on stays in the payload.
 
 use chrono::{DateTime, FixedOffset, TimeDelta, Timelike};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Number, Value};
+use serde::Deserialize;
 
-use crate::listing::integral;
+use super::whole;
 
 /// `lead.submit.request` (AAP.md 7.6).
 #[derive(Debug, Clone, Deserialize)]
@@ -168,12 +167,6 @@ pub fn instant(text: &str) -> Option<DateTime<FixedOffset>> {
         None => Some(at),
         Some(nanos) => at.checked_add_signed(TimeDelta::seconds(1))?.with_nanosecond(nanos),
     }
-}
-
-/// Reads any whole number the schema accepts, `2024.0` and `1e30` included; too large ones saturate.
-fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    let number = Option::<Number>::deserialize(deserializer)?;
-    Ok(number.and_then(|n| integral(&Value::Number(n))))
 }
 
 #[cfg(test)]

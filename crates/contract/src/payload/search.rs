@@ -1,9 +1,8 @@
 //! Requests of the inventory skills.
 
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Number, Value};
+use serde::{Deserialize, Serialize};
 
-use crate::listing::integral;
+use super::whole;
 
 /// `inventory.search.request`; `inventory.facets.request` uses its `filters` alone.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -202,12 +201,6 @@ pub struct VehicleRequest {
     pub vehicle_id: Option<String>,
     /// Tried last.
     pub stock: Option<String>,
-}
-
-/// Reads any whole number the schema accepts, `20.0` and `1e30` included; too large ones saturate.
-fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    let number = Option::<Number>::deserialize(deserializer)?;
-    Ok(number.and_then(|n| integral(&Value::Number(n))))
 }
 
 #[cfg(test)]
