@@ -21,18 +21,25 @@ const IO: &[&str] = &["actix-web", "reqwest", "sqlx", "tokio"];
 
 const RULES: &[Rule] = &[
     Rule { name: "contract", may: &[], tests: &[], never: IO },
+    Rule { name: "feeds", may: &["contract"], tests: &[], never: IO },
     Rule { name: "inventory", may: &["contract"], tests: &[], never: IO },
     Rule { name: "store", may: &["contract"], tests: &[], never: &["actix-web", "reqwest"] },
     Rule {
         name: "dealer",
-        may: &["contract", "inventory", "store"],
+        may: &["contract", "feeds", "inventory", "store"],
         tests: &[],
         never: &["actix-web", "reqwest"],
     },
     Rule { name: "api", may: &["contract", "store", "dealer"], tests: &[], never: &["reqwest"] },
     Rule {
+        name: "worker",
+        may: &["contract", "feeds", "store", "dealer"],
+        tests: &[],
+        never: &["actix-web"],
+    },
+    Rule {
         name: "server",
-        may: &["contract", "inventory", "store", "dealer", "api"],
+        may: &["contract", "feeds", "inventory", "store", "dealer", "api", "worker"],
         tests: &[],
         never: &[],
     },
@@ -40,14 +47,14 @@ const RULES: &[Rule] = &[
     Rule {
         name: "platform-tests",
         may: &[],
-        tests: &["contract", "inventory", "store", "dealer", "api", "server", "testkit", "fuzz-targets"],
+        tests: &["contract", "feeds", "inventory", "store", "dealer", "api", "worker", "server", "testkit", "fuzz-targets"],
         never: &[],
     },
     // Tests too, as a library: what is in it runs in programs of `cargo fuzz` as well.
-    Rule { name: "fuzz-targets", may: &["contract", "inventory", "api"], tests: &[], never: &[] },
+    Rule { name: "fuzz-targets", may: &["contract", "feeds", "inventory", "api"], tests: &[], never: &[] },
     Rule {
         name: "bench",
-        may: &["contract", "inventory", "store", "dealer", "api", "server"],
+        may: &["contract", "feeds", "inventory", "store", "dealer", "api", "worker", "server"],
         tests: &[],
         never: &[],
     },

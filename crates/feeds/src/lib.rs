@@ -1,0 +1,20 @@
+//! The bytes of a feed become units and findings. No database, no network, no clock: the caller says what day it is.
+//!
+//! [`open`](raw::open) finds out what kind of file it is and gives its rows; [`read`](read::read) makes units of them.
+//! Memory stays bounded whatever the size of the file: rows are given one by one, and what has to be known of all of
+//! them (keys for duplicates) is small.
+
+pub mod code;
+pub mod config;
+pub mod finding;
+pub mod limits;
+pub mod raw;
+pub mod source;
+pub mod unit;
+
+pub use code::{Code, Level};
+pub use config::Config;
+pub use finding::Finding;
+pub use limits::Limits;
+pub use source::Source;
+pub use unit::Unit;

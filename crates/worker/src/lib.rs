@@ -1,0 +1,1 @@
+//! Runs what can wait: feed imports, fetches, watched folders, schedules.
