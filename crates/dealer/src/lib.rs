@@ -6,6 +6,7 @@
 pub mod callers;
 mod card;
 mod directory;
+pub mod feeds;
 mod figures;
 mod follow;
 mod leads;

@@ -1,0 +1,1 @@
+//! Approving and rejecting runs that the guard held.

@@ -1,0 +1,1 @@
+//! What a run would change, for people to look at.

@@ -1,0 +1,1 @@
+//! A merged unit as the vehicle of the protocol.

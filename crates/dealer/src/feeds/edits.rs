@@ -1,0 +1,1 @@
+//! What people set by hand, which no feed overrides.

@@ -1,0 +1,1 @@
+//! One vehicle from what several sources and people say of it.

@@ -1,0 +1,1 @@
+//! What the amounts of a source mean, and what of them is published.

@@ -1,0 +1,1 @@
+//! From a received file to a lot.

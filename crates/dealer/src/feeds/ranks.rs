@@ -1,0 +1,1 @@
+//! Which source's word counts, field by field.

@@ -1,0 +1,1 @@
+//! Going back to an older file, and giving up a source.

@@ -1,0 +1,1 @@
+//! States, counts and verdicts of runs.

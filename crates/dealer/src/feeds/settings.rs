@@ -1,0 +1,1 @@
+//! How a source of a dealer's vehicles is set up.

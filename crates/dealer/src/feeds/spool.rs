@@ -1,0 +1,1 @@
+//! Files in the database, as a reader needs them.

@@ -1,0 +1,1 @@
+//! Everything that happened to one vehicle, in order.

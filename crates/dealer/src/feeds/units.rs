@@ -1,0 +1,1 @@
+//! The normalised units of a run, stored as one file.
