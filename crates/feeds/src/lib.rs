@@ -4,6 +4,7 @@
 //! Memory stays bounded whatever the size of the file: rows are given one by one, and what has to be known of all of
 //! them (keys for duplicates) is small.
 
+pub mod aliases;
 pub mod code;
 pub mod config;
 pub mod finding;
