@@ -18,6 +18,7 @@ mod quota;
 mod resolve;
 mod skills;
 mod tenant;
+pub mod vault;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
