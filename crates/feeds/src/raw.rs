@@ -1,9 +1,13 @@
 //! Rows of a file before anything is understood of them: names of columns and texts of cells.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::code::Code;
+use crate::finding::Finding;
 
 /// Place of a name in [`Columns`].
 pub type ColumnId = usize;
@@ -59,7 +63,7 @@ pub enum RawRow {
         /// column where it is about one.
         notes: Vec<(Code, Option<ColumnId>)>,
     },
-    /// It could not: `ROW_FIELD_COUNT` or `ROW_UNPARSEABLE`.
+    /// It could not: `ROW_FIELD_COUNT`, `ROW_UNPARSEABLE` or `FIELD_TOO_LARGE`.
     Lost {
         /// From 1.
         row: u32,
@@ -68,4 +72,125 @@ pub enum RawRow {
         /// The beginning of it as it came.
         excerpt: String,
     },
+}
+
+/// What kind of file it is. Members that do not apply are absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Detected {
+    /// `zip` or `gzip`, where it came packed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// `utf-8`, `utf-16le`, `utf-16be`, `windows-1252`, or `mixed` (UTF-8 and Windows-1252 by line).
+    pub encoding: String,
+    /// Whether a byte order mark came first.
+    pub bom: bool,
+    /// `xml`, `json` or `ndjson`; absent for a table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Separator of a table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<String>,
+    /// `all`, `minimal` or `none`; with `-broken` behind it where quotes had to be repaired line by line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quoting: Option<String>,
+    /// `crlf`, `lf` or `cr`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_ending: Option<String>,
+    /// The line that the header is in, from 1; absent where the names came from the settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header_row: Option<u32>,
+    /// Name of the repeated XML element.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item_element: Option<String>,
+    /// JSON pointer of the array of vehicles; empty where the document is the array.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items_path: Option<String>,
+    /// How many vehicles the document says it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub declared_count: Option<u64>,
+}
+
+/// A file whose kind is known.
+pub struct Opened<'s> {
+    /// What kind it is.
+    pub detected: Detected,
+    /// What is known of the file before its rows are. Of level `Verdict`: the file is held
+    /// (`FEED_EMPTY`, `FEED_HEADER_UNKNOWN`).
+    pub findings: Vec<Finding>,
+    /// Its rows.
+    pub rows: Box<dyn Rows + 's>,
+}
+
+impl std::fmt::Debug for Opened<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Opened").field("detected", &self.detected).field("findings", &self.findings).finish()
+    }
+}
+
+/// The rows of a file, one after the other.
+pub trait Rows: Send {
+    /// The columns seen so far. Those of a table are all there from the beginning; a document adds to them with each
+    /// row, and a place never changes its name.
+    fn columns(&self) -> &Columns;
+
+    /// The next row; `None` after the last one.
+    ///
+    /// # Errors
+    /// The file cannot be read on: [`Stopped`]. After a stop of level `Verdict` the rows so far stand, and the same
+    /// stop is not told again: the next call gives `None`.
+    fn next(&mut self) -> Result<Option<RawRow>, Stopped>;
+
+    /// Bytes of the file as it came, out of those that [`Source::open`](crate::Source::open) gives, that are read.
+    fn progress(&self) -> u64;
+
+    /// Single values that stand beside the vehicles in a document, by path (`generated_at`, `dealer.id`). Complete
+    /// after the last row.
+    fn top(&self) -> &BTreeMap<String, String>;
+
+    /// What is known of the file after the last row only: header repeated, total lines, a declared count that
+    /// differs. To be asked once.
+    fn end(&mut self) -> Vec<Finding>;
+}
+
+/// Why rows end early.
+#[derive(Debug, thiserror::Error)]
+pub enum Stopped {
+    /// `FEED_TRUNCATED` or `FEED_NOT_WELLFORMED`: the rows so far stand and the file is held. Or a code of level
+    /// `Refusal`: it is nothing.
+    #[error("{}: {what}", code.as_str())]
+    File {
+        /// The code.
+        code: Code,
+        /// Where and what, in plain words.
+        what: String,
+    },
+    /// The bytes cannot be had; says nothing about the file.
+    #[error("the file cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Why a file is not read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// It is refused; the code is of level `Refusal`.
+    #[error("{}: {what}", code.as_str())]
+    File {
+        /// The code.
+        code: Code,
+        /// What it looks like, or which limit it is beyond, in plain words.
+        what: String,
+    },
+    /// The bytes cannot be had; says nothing about the file.
+    #[error("the file cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<Stopped> for Refused {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::File { code, what } => Self::File { code, what },
+            Stopped::Io(error) => Self::Io(error),
+        }
+    }
 }
