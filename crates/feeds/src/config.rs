@@ -1,6 +1,6 @@
 //! What the reader is told: facts of the dealer, and how this source is to be read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,20 @@ pub struct Config {
     pub mode: Mode,
     /// Dates are day first.
     pub day_first: bool,
+    /// The same in another word: `mdy` or `dmy`; it goes before `day_first`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date_order: Option<DateOrder>,
+    /// The decimal mark of the sender, `.` or `,`. Amounts are read by rules that need none (FEEDS.md 5.1); it is taken
+    /// so that settings written for other readers can be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decimal: Option<String>,
+    /// Language and country of the dealer. Nothing is read differently for it, as for `decimal`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_locale: Option<String>,
+    /// For a delta feed: the VINs on offer from this source now (stock numbers of units without a VIN). Known: a delete
+    /// of another unit is `DELETE_UNKNOWN`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_active_vins: Option<BTreeSet<String>>,
     /// What demonstrators and loaners count as: `new` or `used`.
     pub demo_as: String,
     /// Zone of times without one, IANA name.
@@ -51,6 +65,10 @@ impl Default for Config {
             previous_full_run: None,
             mode: Mode::Full,
             day_first: false,
+            date_order: None,
+            decimal: None,
+            tenant_locale: None,
+            previous_active_vins: None,
             demo_as: "new".into(),
             timezone: "UTC".into(),
             columns: BTreeMap::new(),
@@ -59,6 +77,23 @@ impl Default for Config {
             guard: Guard::default(),
         }
     }
+}
+
+impl Config {
+    /// Whether the day comes before the month in dates of numbers.
+    pub fn is_day_first(&self) -> bool {
+        self.date_order.map_or(self.day_first, |order| order == DateOrder::Dmy)
+    }
+}
+
+/// Order of the parts of a date that has slashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DateOrder {
+    /// Month first.
+    Mdy,
+    /// Day first.
+    Dmy,
 }
 
 /// Whether a file is the whole lot or what changed.
