@@ -1,1 +1,3 @@
 //! Runs what can wait: feed imports, fetches, watched folders, schedules.
+
+pub mod outbound;
