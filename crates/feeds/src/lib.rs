@@ -12,6 +12,7 @@ pub mod limits;
 pub mod raw;
 pub mod source;
 pub mod unit;
+pub mod values;
 
 pub use code::{Code, Level};
 pub use config::Config;
