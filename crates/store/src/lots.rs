@@ -242,6 +242,26 @@ impl TenantTx {
             .await?;
         Ok(())
     }
+
+    /// Says when the sources of the lot last confirmed it, and until when answers need not say how old it is (`None`:
+    /// for ever). No version and no notice: every process finds it in its poll.
+    #[instrument(name = "store.set_freshness", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "update tenant_inventory"))]
+    pub async fn set_freshness(
+        &mut self,
+        confirmed_at: Option<DateTime<Utc>>,
+        fresh_until: Option<DateTime<Utc>>,
+    ) -> Result<(), Error> {
+        let id = self.id();
+        sqlx::query!(
+            "update tenant_inventory set confirmed_at = $2, fresh_until = $3 where tenant_id = $1",
+            id.0,
+            confirmed_at,
+            fresh_until
+        )
+        .execute(self.conn())
+        .await?;
+        Ok(())
+    }
 }
 
 fn no_inventory(id: String) -> Error {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, PgConnection, Postgres, Transaction};
 use tracing::instrument;
@@ -35,6 +36,11 @@ pub struct DirectoryRow {
     pub inventory_version: i64,
     /// How many units that lot has.
     pub units: i64,
+    /// When its sources last confirmed the lot; `None` for a dealer without sources. A change of this and of the next
+    /// raises no version and sends no notice: it is found by polling.
+    pub confirmed_at: Option<DateTime<Utc>>,
+    /// Until when answers need not say how old the lot is; `None`: for ever.
+    pub fresh_until: Option<DateTime<Utc>>,
 }
 
 /// The version numbers of a tenant: all that a poll compares.
@@ -50,6 +56,10 @@ pub struct VersionRow {
     pub inventory_version: i64,
     /// As in [`DirectoryRow`].
     pub units: i64,
+    /// As in [`DirectoryRow`].
+    pub confirmed_at: Option<DateTime<Utc>>,
+    /// As in [`DirectoryRow`].
+    pub fresh_until: Option<DateTime<Utc>>,
 }
 
 impl PlatformTx {
@@ -67,6 +77,7 @@ impl PlatformTx {
         sqlx::query!(
             r#"select t.tenant_id as "tenant_id!", t.slug as "slug!", t.state as "state!", t.revision as "revision!",
                       coalesce(i.version, 0) as "inventory_version!", coalesce(i.units, 0) as "units!",
+                      i.confirmed_at as "confirmed_at?", i.fresh_until as "fresh_until?",
                       array(select d.domain from tenant_domains d where d.tenant_id = t.tenant_id
                             order by d.position, d.domain) as "domains!"
                from tenants t left join tenant_inventory i on i.tenant_id = t.tenant_id
@@ -85,6 +96,8 @@ impl PlatformTx {
                 revision: row.revision,
                 inventory_version: row.inventory_version,
                 units: row.units,
+                confirmed_at: row.confirmed_at,
+                fresh_until: row.fresh_until,
             })
         })
         .collect()
@@ -96,6 +109,7 @@ impl PlatformTx {
         sqlx::query!(
             r#"select t.slug as "slug!", t.state as "state!", t.revision as "revision!",
                       coalesce(i.version, 0) as "inventory_version!", coalesce(i.units, 0) as "units!",
+                      i.confirmed_at as "confirmed_at?", i.fresh_until as "fresh_until?",
                       array(select d.domain from tenant_domains d where d.tenant_id = t.tenant_id
                             order by d.position, d.domain) as "domains!"
                from tenants t left join tenant_inventory i on i.tenant_id = t.tenant_id
@@ -113,6 +127,8 @@ impl PlatformTx {
                 revision: row.revision,
                 inventory_version: row.inventory_version,
                 units: row.units,
+                confirmed_at: row.confirmed_at,
+                fresh_until: row.fresh_until,
             })
         })
         .transpose()
@@ -123,7 +139,8 @@ impl PlatformTx {
     pub async fn versions(&mut self) -> Result<Vec<VersionRow>, Error> {
         sqlx::query!(
             r#"select t.tenant_id as "tenant_id!", t.revision as "revision!", t.state as "state!",
-                      coalesce(i.version, 0) as "inventory_version!", coalesce(i.units, 0) as "units!"
+                      coalesce(i.version, 0) as "inventory_version!", coalesce(i.units, 0) as "units!",
+                      i.confirmed_at as "confirmed_at?", i.fresh_until as "fresh_until?"
                from tenants t left join tenant_inventory i on i.tenant_id = t.tenant_id"#
         )
         .fetch_all(self.conn())
@@ -137,6 +154,8 @@ impl PlatformTx {
                 state: state_from(&row.state, tenant_id)?,
                 inventory_version: row.inventory_version,
                 units: row.units,
+                confirmed_at: row.confirmed_at,
+                fresh_until: row.fresh_until,
             })
         })
         .collect()
