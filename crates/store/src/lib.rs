@@ -57,7 +57,7 @@ pub use ids::{TenantId, TenantState};
 pub use jobs::{FailedJob, Job, JobCounts, NewJob, fetch_key};
 pub use lead_keys::KeyWrite;
 pub use leads::{Earlier, Fingerprint, KnownKey, LeadWrite, StoredLead, StoredNote, Turn, TurnWanted};
-pub use lots::{Lot, Removed, RemovedRow};
+pub use lots::{Lot, PublishedRow, Removed, RemovedRow};
 pub use platform::{DirectoryRow, PlatformTx, VersionRow};
 pub use source_units::{AliasRow, FoundVehicle, LotIdentity, SourceUnitRow, UnitKey};
 pub use tenant::TenantTx;

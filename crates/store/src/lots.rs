@@ -47,6 +47,17 @@ pub struct RemovedRow {
     pub removed_at: DateTime<Utc>,
 }
 
+/// A unit on offer as it is published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedRow {
+    /// Its id.
+    pub vehicle_id: String,
+    /// Its whole document, JSON.
+    pub document: String,
+    /// Of the document; zeros where it has to be made anew.
+    pub content_hash: [u8; 32],
+}
+
 impl TenantTx {
     /// The version of the tenant's lot; 0 before the first import.
     #[instrument(name = "store.inventory_version", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select tenant_inventory"))]
@@ -132,6 +143,39 @@ impl TenantTx {
                 None => [0; 32],
             };
             Ok((row.vehicle_id, hash))
+        })
+        .collect()
+    }
+
+    /// Those of these units that are on offer, as they are published. A unit that an older program rendered has a hash
+    /// of zeros, as in [`TenantTx::lot_hashes`].
+    #[instrument(name = "store.published", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select vehicles", rows = vehicle_ids.len()))]
+    pub async fn published<S: AsRef<str> + Sync>(
+        &mut self,
+        vehicle_ids: &[S],
+    ) -> Result<Vec<PublishedRow>, Error> {
+        let id = self.id();
+        let ids: Vec<&str> = vehicle_ids.iter().map(AsRef::as_ref).collect();
+        sqlx::query!(
+            r#"select vehicle_id, coalesce(detail, listing) as "document!",
+                      case when render_version = $3 then content_hash end as "content_hash?"
+               from vehicles where tenant_id = $1 and vehicle_id = any($2)"#,
+            id.0,
+            &ids as &[&str],
+            RENDER_VERSION
+        )
+        .fetch_all(self.conn())
+        .await?
+        .into_iter()
+        .map(|row| {
+            let key = || format!("{id}/{}", row.vehicle_id);
+            let hash = row.content_hash.as_deref();
+            let hash = hash.map(|bytes| hash_from(bytes, "vehicles", "content_hash", key)).transpose()?;
+            Ok(PublishedRow {
+                content_hash: hash.unwrap_or_default(),
+                vehicle_id: row.vehicle_id,
+                document: row.document,
+            })
         })
         .collect()
     }
