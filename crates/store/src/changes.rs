@@ -13,6 +13,7 @@ use crate::ids::TenantId;
 
 const TENANT: &str = "forecourt_tenant";
 const INVENTORY: &str = "forecourt_inventory";
+pub(crate) const JOBS: &str = "forecourt_jobs";
 
 /// How long silence is believed. Then the connection is asked whether it is still there: a broken network path
 /// gives no sign by itself.
@@ -42,7 +43,8 @@ impl Changes {
     pub(crate) fn start(options: PgConnectOptions) -> Changes {
         // Small: a slow reader is served by PostgreSQL's own queue.
         let (sender, heard) = mpsc::channel(256);
-        Changes { heard, task: tokio::spawn(listen(options, sender)) }
+        let wanted = Wanted { channels: &[TENANT, INVENTORY], first: Change::Reconnected, parse };
+        Changes { heard, task: tokio::spawn(listen(options, wanted, sender)) }
     }
 
     /// Waits for the next change. The first is [`Change::Reconnected`]. May be cancelled at any time.
@@ -60,7 +62,52 @@ impl Drop for Changes {
     }
 }
 
-async fn listen(options: PgConnectOptions, sender: mpsc::Sender<Change>) {
+/// Tells that there may be a new job, on a connection of its own. It outlives the loss of the database.
+#[derive(Debug)]
+pub struct JobCalls {
+    heard: mpsc::Receiver<()>,
+    task: JoinHandle<()>,
+}
+
+impl JobCalls {
+    pub(crate) fn start(options: PgConnectOptions) -> JobCalls {
+        // Of calls that nobody has heard yet one is as good as many, but all must be taken off the connection.
+        let (sender, heard) = mpsc::channel(256);
+        let wanted =
+            Wanted { channels: &[JOBS], first: (), parse: |channel, _| (channel == JOBS).then_some(()) };
+        JobCalls { heard, task: tokio::spawn(listen(options, wanted, sender)) }
+    }
+
+    /// Waits until a job may have been added, also by the loss of calls while the database was away. Look for jobs from
+    /// time to time as well: those that are due later, or were given back by a process that died, call nobody. May be
+    /// cancelled at any time.
+    ///
+    /// # Errors
+    /// Only when the process is shutting down.
+    pub async fn next(&mut self) -> Result<(), Error> {
+        self.heard.recv().await.ok_or_else(|| Error::from(sqlx::Error::WorkerCrashed))?;
+        while self.heard.try_recv().is_ok() {}
+        Ok(())
+    }
+}
+
+impl Drop for JobCalls {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What is listened for.
+#[derive(Clone, Copy)]
+struct Wanted<T> {
+    channels: &'static [&'static str],
+    /// What is heard when listening begins or begins again.
+    first: T,
+    /// What a notice on a channel means.
+    parse: fn(&str, &str) -> Option<T>,
+}
+
+async fn listen<T: Copy>(options: PgConnectOptions, wanted: Wanted<T>, sender: mpsc::Sender<T>) {
     let mut failures: u32 = 0;
     loop {
         if failures > 0 {
@@ -68,16 +115,16 @@ async fn listen(options: PgConnectOptions, sender: mpsc::Sender<Change>) {
             let pause = Duration::from_millis(100 << failures.min(6)).min(LONGEST_PAUSE);
             tokio::time::sleep(pause.mul_f64(rand::random_range(0.5..1.0))).await;
         }
-        match timeout(Duration::from_secs(10), connect(&options)).await {
+        match timeout(Duration::from_secs(10), connect(&options, wanted.channels)).await {
             Ok(Ok(listener)) => {
                 if failures > 0 {
                     tracing::info!("listening for changes again");
                 }
                 failures = 0;
-                if sender.send(Change::Reconnected).await.is_err() {
+                if sender.send(wanted.first).await.is_err() {
                     return;
                 }
-                if !follow(listener, &sender).await {
+                if !follow(listener, wanted.parse, &sender).await {
                     return;
                 }
                 tracing::warn!("the connection that listens for changes was lost; reconnecting");
@@ -92,7 +139,10 @@ async fn listen(options: PgConnectOptions, sender: mpsc::Sender<Change>) {
     }
 }
 
-async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> {
+async fn connect(
+    options: &PgConnectOptions,
+    channels: &'static [&'static str],
+) -> Result<PgListener, sqlx::Error> {
     let pool = PgPoolOptions::new()
         .max_connections(1)
         .max_lifetime(None)
@@ -101,12 +151,16 @@ async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> 
     let mut listener = PgListener::connect_with(&pool).await?;
     // We reconnect ourselves, since the reader must know of it.
     listener.eager_reconnect(false);
-    listener.listen_all([TENANT, INVENTORY]).await?;
+    listener.listen_all(channels.iter().copied()).await?;
     Ok(listener)
 }
 
 /// Hands on what is heard. `true`: the connection is lost; `false`: nobody reads any more.
-async fn follow(mut listener: PgListener, sender: &mpsc::Sender<Change>) -> bool {
+async fn follow<T: Copy>(
+    mut listener: PgListener,
+    parse: fn(&str, &str) -> Option<T>,
+    sender: &mpsc::Sender<T>,
+) -> bool {
     loop {
         match timeout(SILENCE, listener.try_recv()).await {
             Ok(Ok(Some(notice))) => match parse(notice.channel(), notice.payload()) {

@@ -9,6 +9,7 @@ use tracing::instrument;
 use uuid::Uuid;
 
 use crate::Store;
+use crate::changes::JOBS;
 use crate::error::Error;
 use crate::ids::TenantId;
 use crate::platform::PlatformTx;
@@ -116,8 +117,6 @@ pub struct FailedJob {
 pub fn fetch_key(source: Uuid) -> String {
     format!("fetch:{source}")
 }
-
-const NOTIFY: &str = "forecourt_jobs";
 
 impl TenantTx {
     /// Adds a job of the tenant; idle workers hear of it once this transaction is committed. Answers its number.
@@ -403,7 +402,7 @@ async fn add(
     .fetch_optional(&mut *conn)
     .await?;
     if added.is_some() {
-        sqlx::query!("select pg_notify($1, $2)", NOTIFY, job.kind).execute(conn).await?;
+        sqlx::query!("select pg_notify($1, $2)", JOBS, job.kind).execute(conn).await?;
     }
     Ok(added)
 }

@@ -45,7 +45,7 @@ use tracing::instrument;
 pub use appointments::{Agenda, AgendaWanted, AppointmentWrite, OwnAppointment, StoredAppointment};
 pub use callers::{CallerKeyRow, CallerKeyWrite, KeySetRow};
 pub use cards::{CardRevisionRow, CardRow, CardWrite};
-pub use changes::{Change, Changes};
+pub use changes::{Change, Changes, JobCalls};
 pub use database::Database;
 pub use error::{Driver, Error};
 pub use feed_files::{FileEnd, FileRow, Swept};
@@ -150,6 +150,11 @@ impl Store {
     /// None today: a database that is away is waited for by [`Changes::next`].
     pub async fn listen(&self) -> Result<Changes, Error> {
         Ok(Changes::start(self.database.as_role(database::PLATFORM)))
+    }
+
+    /// Listens for new jobs on a connection of its own.
+    pub fn listen_jobs(&self) -> JobCalls {
+        JobCalls::start(self.database.as_role(database::PLATFORM))
     }
 
     /// Whether the database answers.
