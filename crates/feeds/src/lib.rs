@@ -7,12 +7,16 @@
 pub mod aliases;
 pub mod code;
 pub mod config;
+mod container;
+mod encoding;
 pub mod finding;
+mod formats;
 pub mod limits;
 pub mod raw;
 pub mod source;
 pub mod unit;
 pub mod values;
+mod zip;
 
 pub use code::{Code, Level};
 pub use config::Config;

@@ -7,7 +7,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::code::Code;
+use crate::config::Config;
+use crate::container::Fault;
 use crate::finding::Finding;
+use crate::formats;
+use crate::limits::Limits;
+use crate::source::Source;
 
 /// Place of a name in [`Columns`].
 pub type ColumnId = usize;
@@ -128,6 +133,15 @@ impl std::fmt::Debug for Opened<'_> {
     }
 }
 
+/// Finds out what kind of file it is. Takes several passes over the source.
+///
+/// # Errors
+/// It is no feed, or beyond a limit: a code of level `Refusal`. A file out of which nothing can be had, though a
+/// feed might look so (empty, header unknown), is opened, with that finding and without rows.
+pub fn open<'s>(source: &'s dyn Source, config: &Config, limits: &Limits) -> Result<Opened<'s>, Refused> {
+    formats::open(source, config, limits)
+}
+
 /// The rows of a file, one after the other.
 pub trait Rows: Send {
     /// The columns seen so far. Those of a table are all there from the beginning; a document adds to them with each
@@ -167,7 +181,7 @@ pub enum Stopped {
     },
     /// The bytes cannot be had; says nothing about the file.
     #[error("the file cannot be read: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
 }
 
 /// Why a file is not read at all.
@@ -183,7 +197,7 @@ pub enum Refused {
     },
     /// The bytes cannot be had; says nothing about the file.
     #[error("the file cannot be read: {0}")]
-    Io(#[from] io::Error),
+    Io(io::Error),
 }
 
 impl From<Stopped> for Refused {
@@ -192,5 +206,21 @@ impl From<Stopped> for Refused {
             Stopped::File { code, what } => Self::File { code, what },
             Stopped::Io(error) => Self::Io(error),
         }
+    }
+}
+
+/// A fault of the file that came up through a reader is told as one.
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<Fault>() {
+            Ok(Fault { code, what }) => Self::File { code, what },
+            Err(error) => Self::Io(error),
+        }
+    }
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Stopped::from(error).into()
     }
 }
