@@ -13,6 +13,7 @@ pub mod finding;
 mod formats;
 pub mod limits;
 pub mod raw;
+mod sentences;
 pub mod source;
 pub mod unit;
 pub mod values;

@@ -9,7 +9,7 @@ mod double_encoding;
 mod makes;
 pub mod mileage;
 pub mod money;
-mod number;
+pub(crate) mod number;
 pub mod photos;
 pub mod status;
 pub mod text;
