@@ -137,13 +137,16 @@ targets! {
         "colorsinterior" "intcolour";
     /// Equipment.
     Features = "features": "options" "features" "vehicleoption" "vehicleoptions" "equipment" "installedoptions"
-        "featurelist" "optionlist" "equipamiento";
+        "featurelist" "optionlist" "equipamiento" "featuresname" "optionsname" "equipmentname";
     /// Pictures.
     Photos = "photos": "imagelist" "imageslist" "photourls" "photourl" "photourllist" "photolist" "photos" "photo"
         "images" "image" "imageurls" "imageurl" "imagesurl" "photosurl" "picurls" "pictureurls" "pictures"
         "imagelink" "additionalimagelink" "additionalimagelinks" "fotos" "imagelinks" "mainphoto" "mainimage";
     /// Place of a picture among those of its unit.
     PhotoOrder = "photo_order": "photosorder" "imagesorder" "imageorder" "photoorder";
+    /// What else is said of a picture; not published.
+    PhotoPart = "photo_part": "imagetag" "imagestag" "phototag" "photostag" "imagecaption" "imagescaption"
+        "photocaption" "photoscaption" "imagetitle" "imagestitle" "phototitle" "photostitle";
     /// The unit's page.
     VdpUrl = "vdp_url": "vdpurl" "url" "link" "vehicleurl" "detailurl" "detailsurl" "weblink" "vdplink" "linkhref"
         "detailpageurl";
@@ -158,7 +161,7 @@ targets! {
         "modifiedat" "modifieddate" "updated";
     /// The rooftop.
     Rooftop = "rooftop_key": "dealerid" "dcid" "dealername" "storecode" "rooftop" "rooftopkey" "rooftopid" "location"
-        "loc" "lot" "locationid" "dealercode" "storeid" "dealershipid" "dealershipname";
+        "loc" "lot" "locationid" "dealercode" "storeid" "dealershipid";
     /// Car, motorcycle, trailer …
     VehicleType = "vehicle_type": "vehicletype" "category" "class" "typeofvehicle" "vehicleclass"
         "vehiclecategory" "tipodevehiculo";
@@ -259,38 +262,106 @@ pub fn target_of(folded: &str) -> Option<Target> {
     TARGETS.get(folded).copied()
 }
 
+/// Steps above a member that make it say something about another thing than the vehicle.
+const ABOUT_OTHERS: &[&str] = &[
+    "warranty",
+    "lease",
+    "leasing",
+    "finance",
+    "financing",
+    "payment",
+    "payments",
+    "loan",
+    "tradein",
+    "trade",
+    "service",
+    "history",
+    "owner",
+    "previousowner",
+    "certification",
+    "inspection",
+    "fee",
+    "fees",
+    "tax",
+    "taxes",
+];
+
+/// Steps above an amount of which it is the price of the vehicle.
+const OF_THE_VEHICLE: &[&str] = &[
+    "price",
+    "prices",
+    "pricing",
+    "vehicle",
+    "car",
+    "auto",
+    "listing",
+    "item",
+    "unit",
+    "offer",
+    "offers",
+    "inventory",
+    "details",
+    "detail",
+    "attributes",
+    "product",
+    "data",
+    "amounts",
+];
+
 /// What a column of this name holds: its whole name counts, then, in a document with steps (`pricing.price`,
-/// `image[0].url`), its last two steps and its last one.
+/// `image[0].url`), its last two steps and its last one. What stands in a list of parts is nothing of the vehicle's
+/// own: `options[3].price` is no price of it.
 pub fn target_of_name(name: &str) -> Option<Target> {
     let steps = steps(name);
-    let whole = steps.concat();
-    if let Some(target) = target_of(&whole) {
+    if let Some(target) = target_of(&steps.concat()) {
         return Some(target);
     }
-    if let [.., before, last] = steps.as_slice() {
-        if let Some(target) = target_of(&format!("{before}{last}")) {
-            return Some(target);
-        }
-        if !VAGUE.contains(&last.as_str()) {
-            return target_of(last);
-        }
+    let [above @ .., last] = steps.as_slice() else { return None };
+    let before = above.last()?;
+    if above.iter().any(|step| ABOUT_OTHERS.contains(&step.as_str())) {
+        return None;
     }
-    None
+    let fits = |target: &Target| match target {
+        Target::Photos | Target::PhotoOrder | Target::PhotoPart | Target::Features => true,
+        Target::InternetPrice | Target::SpecialPrice | Target::AskingPrice | Target::Msrp => {
+            !in_a_list(name) && OF_THE_VEHICLE.contains(&before.as_str())
+        }
+        _ => !in_a_list(name),
+    };
+    let pair = target_of(&format!("{before}{last}")).filter(fits);
+    pair.or_else(|| target_of(last).filter(|target| !VAGUE.contains(&last.as_str()) && fits(target)))
 }
 
-/// The steps of a name, folded, without their numbers: `image[0].url` is `image`, `url`.
+/// Whether a step above the last one has a number, beside that of a list of vehicles.
+fn in_a_list(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(above, _)| above.contains('['))
+}
+
+/// A name as mappings by hand are compared: [folded](fold), and without the numbers of a path.
+pub fn fold_name(name: &str) -> String {
+    steps(name).concat()
+}
+
+/// The steps of a name, folded, without their numbers: `image[0].url` is `image`, `url`. A full stop parts steps where
+/// a sign follows it at once: `Misc. Price` has one step.
 fn steps(name: &str) -> Vec<String> {
-    let mut plain = String::with_capacity(name.len());
+    let mut steps = vec![String::new()];
     let mut inside = false;
-    for sign in name.chars() {
+    let mut signs = name.chars().peekable();
+    while let Some(sign) = signs.next() {
         match sign {
             '[' => inside = true,
             ']' => inside = false,
             _ if inside => {}
-            _ => plain.push(sign),
+            '.' if signs.peek().is_some_and(|next| next.is_alphanumeric()) => steps.push(String::new()),
+            _ => {
+                if let Some(step) = steps.last_mut() {
+                    step.push(sign);
+                }
+            }
         }
     }
-    plain.split(['.', '/']).map(fold).filter(|step| !step.is_empty()).collect()
+    steps.iter().map(|step| fold(step)).filter(|step| !step.is_empty()).collect()
 }
 
 /// Whether a folded name is one that section 4 of FEEDS.md knows: a header row has several of them.
@@ -396,7 +467,7 @@ mod tests {
             ("colors.exterior", Some(Target::ExteriorColor)),
             ("locationId", Some(Target::Rooftop)),
             ("image[0].url", Some(Target::Photos)),
-            ("image[12].tag[0]", None),
+            ("image[12].tag[0]", Some(Target::PhotoPart)),
             ("photos[3].order", Some(Target::PhotoOrder)),
             ("photos[3]", Some(Target::Photos)),
             ("vehicle.identity.stockNumber", Some(Target::Stock)),
@@ -406,6 +477,16 @@ mod tests {
             ("CYL/ENG", Some(Target::Engine)),
             ("Vehicle", None),
             ("Series Detail", None),
+            ("Make/Model", None),
+            ("Misc. Price", None),
+            ("options[3].price", None),
+            ("options[3].name", Some(Target::Features)),
+            ("lease.price", None),
+            ("warranty.mileage", None),
+            ("vehicle.price", Some(Target::AskingPrice)),
+            ("engine.fuel", Some(Target::Fuel)),
+            ("history[0].odometer", None),
+            ("features[7]", Some(Target::Features)),
         ] {
             assert_eq!(target_of_name(name), target, "{name}");
         }

@@ -41,7 +41,7 @@ pub struct Config {
     pub previous_active_vins: Option<BTreeSet<String>>,
     /// What demonstrators and loaners count as: `new` or `used`.
     pub demo_as: String,
-    /// Zone of times without one, IANA name.
+    /// Zone of times without one, IANA name. Empty: not known, and such a time says nothing.
     pub timezone: String,
     /// Columns by hand: name of a column as it came → target (`vin`, `asking_price`, `ignore` …).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -70,7 +70,7 @@ impl Default for Config {
             tenant_locale: None,
             previous_active_vins: None,
             demo_as: "new".into(),
-            timezone: "UTC".into(),
+            timezone: String::new(),
             columns: BTreeMap::new(),
             status_words: BTreeMap::new(),
             header: None,

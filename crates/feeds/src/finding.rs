@@ -7,6 +7,14 @@ use crate::code::Code;
 /// Characters of a value that a finding keeps.
 pub const VALUE_CHARS: usize = 80;
 
+/// The beginning of a value: at most [`VALUE_CHARS`] characters, the last one `…` where something is left out.
+pub fn excerpt(value: &str) -> String {
+    match value.char_indices().nth(VALUE_CHARS) {
+        None => value.to_owned(),
+        Some(_) => value.chars().take(VALUE_CHARS - 1).chain(['…']).collect(),
+    }
+}
+
 /// A finding. Its sentence and advice come from its code ([`Code::sentence`], [`Code::advice`]).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {

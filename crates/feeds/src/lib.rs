@@ -5,14 +5,20 @@
 //! them (keys for duplicates) is small.
 
 pub mod aliases;
+pub mod check;
 pub mod code;
 pub mod config;
 mod container;
 mod encoding;
 pub mod finding;
 mod formats;
+pub mod guard;
+mod identity;
 pub mod limits;
+pub mod mapping;
+pub mod outcome;
 pub mod raw;
+pub mod read;
 mod sentences;
 pub mod source;
 pub mod unit;
