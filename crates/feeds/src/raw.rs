@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::code::Code;
+use crate::code::{Code, Level};
 use crate::config::Config;
 use crate::container::Fault;
 use crate::finding::Finding;
@@ -198,6 +198,13 @@ pub enum Refused {
     /// The bytes cannot be had; says nothing about the file.
     #[error("the file cannot be read: {0}")]
     Io(io::Error),
+}
+
+impl Stopped {
+    /// Whether the file is held with the rows so far, rather than refused or not to be had.
+    pub fn is_verdict(&self) -> bool {
+        matches!(self, Self::File { code, .. } if code.level() == Level::Verdict)
+    }
 }
 
 impl From<Stopped> for Refused {

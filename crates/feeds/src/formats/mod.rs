@@ -1,15 +1,22 @@
 //! The kinds of file that are read. A new one is a file here and a line in [`FORMATS`].
 
 mod delimited;
+mod flat;
 mod foreign;
+mod json;
+mod lexer;
+mod lines;
+mod ndjson;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError};
 
 use crate::code::Code;
 use crate::config::Config;
-use crate::container::{Unpacked, fill};
-use crate::encoding::{Encoding, decode_head};
+use crate::container::{Bytes, Unpacked, fill};
+use crate::encoding::{Encoding, Fallbacks, Utf8Reader, census, decode_head};
 use crate::finding::Finding;
 use crate::limits::Limits;
 use crate::raw::{Columns, Detected, Opened, RawRow, Refused, Rows, Stopped};
@@ -27,7 +34,7 @@ struct Format {
 }
 
 /// All of them; the first that fits is taken.
-const FORMATS: &[Format] = &[delimited::FORMAT];
+const FORMATS: &[Format] = &[ndjson::FORMAT, json::FORMAT, delimited::FORMAT];
 
 /// A file whose kind is not known yet.
 struct Opening<'s, 'c> {
@@ -42,6 +49,58 @@ struct Opening<'s, 'c> {
     config: &'c Config,
     limits: Limits,
     detected: Detected,
+}
+
+impl<'s> Opening<'s, '_> {
+    /// Settles the encoding of a document, which takes a look at all of it.
+    fn settle_encoding(&mut self) -> Result<Encoding, Refused> {
+        let wide = self.encoding.filter(|encoding| *encoding != Encoding::Utf8);
+        let encoding = match wide {
+            Some(encoding) => encoding,
+            None => census(self.bytes.open()?)?.encoding(),
+        };
+        self.detected.encoding = encoding.as_str().to_owned();
+        self.encoding = Some(encoding);
+        Ok(encoding)
+    }
+
+    /// The document as UTF-8, where Windows-1252 had to step in, and how many bytes of the file have been taken.
+    fn read(&self, encoding: Encoding) -> Result<Text<'s>, Refused> {
+        let bytes = self.bytes.open()?;
+        let taken = bytes.taken();
+        let fallbacks = (encoding == Encoding::Mixed).then(Fallbacks::default);
+        let reader = Utf8Reader::new(bytes, encoding, self.mark, fallbacks.clone());
+        Ok(Text { reader, fallbacks: FellBack(fallbacks), taken })
+    }
+
+    /// What is known of the file from its encoding.
+    fn findings(encoding: Encoding) -> Vec<Finding> {
+        (encoding == Encoding::Mixed).then(|| about_file(Code::FeedEncodingMixed)).into_iter().collect()
+    }
+}
+
+/// A document that is being read.
+struct Text<'s> {
+    reader: Utf8Reader<Bytes<'s>>,
+    fallbacks: FellBack,
+    taken: Arc<AtomicU64>,
+}
+
+/// Where Windows-1252 had to step in.
+struct FellBack(Option<Fallbacks>);
+
+impl FellBack {
+    /// Whether it was between two places, the first of them not behind that of the last call.
+    fn between(&self, start: u64, end: u64) -> bool {
+        let Some(places) = &self.0 else { return false };
+        let mut places = places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut fell_back = false;
+        while let Some(place) = places.front().copied().filter(|place| *place < end) {
+            fell_back |= place >= start;
+            places.pop_front();
+        }
+        fell_back
+    }
 }
 
 pub(crate) fn open<'s>(

@@ -1,7 +1,6 @@
 //! Tables: comma, tab, pipe, semicolon and caret (FEEDS.md 3.4 to 3.8).
 
 mod header;
-mod lines;
 mod record;
 mod rows;
 mod split;
@@ -15,7 +14,7 @@ use crate::encoding::{Encoding, Utf8Reader};
 use crate::raw::{Opened, Refused};
 
 use self::header::{Found, Header};
-use self::lines::Lines;
+use super::lines::Lines;
 use self::survey::Survey;
 use super::{Format, HEAD_BYTES, Opening, about_file, without_rows};
 

@@ -14,7 +14,7 @@ use crate::formats::{about_file, excerpt, is_dirty};
 use crate::limits::Limits;
 use crate::raw::{Columns, RawRow, Rows, Stopped};
 
-use super::lines::{Lines, Piece, trim_end};
+use crate::formats::lines::{Lines, Piece, trim_end};
 use super::record::{is_repeated_header, is_trailer};
 use super::split::{self, Broken, Cell};
 use super::{ROW_COLUMNS, Table};

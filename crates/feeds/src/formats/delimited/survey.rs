@@ -9,7 +9,7 @@ use crate::container::Fault;
 use crate::encoding::Census;
 
 use super::header::Header;
-use super::lines::{Lines, Piece, trim_end};
+use crate::formats::lines::{Lines, Piece, trim_end};
 use super::record::{is_repeated_header, is_trailer};
 use super::split::{self, Broken, Cell, Form};
 use super::{ROW_COLUMNS, Table};
