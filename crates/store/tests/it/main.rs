@@ -5,6 +5,7 @@
 mod cards;
 mod catalog;
 mod changes;
+mod feeds;
 mod lots;
 mod prepare;
 mod private;

@@ -264,7 +264,7 @@ async fn whole(ground: &Ground, id: store::TenantId) -> Vec<String> {
     all
 }
 
-async fn app(ground: &Ground) -> sqlx::PgConnection {
+pub(crate) async fn app(ground: &Ground) -> sqlx::PgConnection {
     sqlx::postgres::PgConnectOptions::new_without_pgpass()
         .socket(server().socket_dir())
         .port(server().port())
