@@ -2,6 +2,8 @@
 //!
 //! Text is data. Words that look like instructions are kept as they are.
 
+use std::borrow::Cow;
+
 use super::{double_encoding, is_nothing};
 
 /// Repairs a text whose UTF-8 was taken for Windows-1252 once too often (`Dealerâ€™s`); none where it was not. To be
@@ -37,25 +39,36 @@ pub fn description(cell: &str) -> Option<String> {
     for _ in 0..2 {
         let Some(decoded) = decoded_once(&text) else { break };
         // Markup that came escaped is markup all the same.
-        text = without_tags(&decoded);
+        text = Cow::Owned(without_tags(&decoded).into_owned());
     }
     let text = collapsed(&text);
     (!text.is_empty()).then_some(text)
 }
 
+/// Blanks of every kind become one plain blank, controls go. Copied by runs: descriptions are most of a file.
 fn collapsed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut blank = false;
-    for sign in text.chars() {
-        if sign.is_whitespace() {
-            blank = !out.is_empty();
-        } else if !is_dropped(sign) {
-            if blank {
+    let mut start = 0;
+    let mut blank = true;
+    for (place, sign) in text.char_indices() {
+        if sign.is_ascii_graphic() {
+            blank = false;
+        } else if sign == ' ' && !blank {
+            blank = true;
+        } else if sign.is_whitespace() || is_dropped(sign) {
+            out.push_str(text.get(start..place).unwrap_or_default());
+            start = place + sign.len_utf8();
+            if sign.is_whitespace() && !blank {
                 out.push(' ');
-                blank = false;
+                blank = true;
             }
-            out.push(sign);
+        } else {
+            blank = false;
         }
+    }
+    out.push_str(text.get(start..).unwrap_or_default());
+    if out.ends_with(' ') {
+        out.pop();
     }
     out
 }
@@ -66,10 +79,10 @@ fn is_dropped(sign: char) -> bool {
 }
 
 /// Decodes entities, at most twice: feeds are written through more than one tool.
-pub fn decode_entities(text: &str) -> String {
+pub fn decode_entities(text: &str) -> Cow<'_, str> {
     match decoded_once(text) {
-        None => text.to_owned(),
-        Some(once) => decoded_once(&once).unwrap_or(once),
+        None => Cow::Borrowed(text),
+        Some(once) => Cow::Owned(decoded_once(&once).unwrap_or(once)),
     }
 }
 
@@ -249,9 +262,9 @@ fn tag(from: &str) -> Tag {
 }
 
 /// Takes the tags out. Every sign is looked at a bounded number of times, whatever the text.
-fn without_tags(text: &str) -> String {
+fn without_tags(text: &str) -> Cow<'_, str> {
     if !text.contains('<') || !text.contains('>') {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -271,7 +284,7 @@ fn without_tags(text: &str) -> String {
         let Some(end) = inside.find('>') else {
             out.push('<');
             out.push_str(inside);
-            return out;
+            return Cow::Owned(out);
         };
         let end = match kind {
             // A comment that nobody closed is over where a browser's reader would give up: at its first `>`.
@@ -285,7 +298,7 @@ fn without_tags(text: &str) -> String {
                         rest = inside.get(start..).unwrap_or_default();
                         continue;
                     }
-                    None => return out,
+                    None => return Cow::Owned(out),
                 }
             }
             _ => end,
@@ -296,7 +309,7 @@ fn without_tags(text: &str) -> String {
         rest = inside.get(end + 1..).unwrap_or_default();
     }
     out.push_str(rest);
-    out
+    Cow::Owned(out)
 }
 
 fn find_ignoring_case(text: &str, what: &str) -> Option<usize> {
