@@ -1,14 +1,14 @@
 //! A merged unit as the vehicle of the protocol.
 
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use contract::{CONTRACTS, Contract, Violation};
 use feeds::{Code, Finding, Unit};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::merge::{Edit, Origin, Statement, merge};
+use super::conform::fit;
+use super::merge::{Edit, Origin, Statement, Voice, merge};
 use super::price::Fee;
 use super::ranks::{ATTRIBUTES, OFF, attribute};
 use super::settings::{Role, Rooftops, SourceSettings};
@@ -49,6 +49,36 @@ pub struct Rendered {
     pub findings: Vec<Finding>,
     /// Sources whose amounts nobody has explained, with the column, where that kept something from being published.
     pub unanswered: Vec<(Uuid, String)>,
+    /// Whose word each field is.
+    pub voices: Voices,
+}
+
+/// Whose word the fields of a vehicle are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Voices {
+    /// All of them one source's; of the run that brought it.
+    One(Uuid, Uuid),
+    /// By field.
+    Each(BTreeMap<String, By>),
+}
+
+/// Whose word a field is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// A source's, and the run that brought it.
+    Source(Uuid, Uuid),
+    /// A person's.
+    Edit(String),
+}
+
+impl Voices {
+    /// Whose word a field is; `None` where nobody has one.
+    pub fn of(&self, field: &str) -> Option<By> {
+        match self {
+            Voices::One(source, run) => Some(By::Source(*source, *run)),
+            Voices::Each(fields) => fields.get(field).cloned(),
+        }
+    }
 }
 
 /// The vehicle, or why there is none.
@@ -83,8 +113,12 @@ pub fn render(
         statements.push(statement);
         unanswered.extend(column.map(|column| (one.source, column)));
     }
-    let off =
-        |reason| Rendered { outcome: Outcome::Off(reason), findings: Vec::new(), unanswered: Vec::new() };
+    let off = |reason| Rendered {
+        outcome: Outcome::Off(reason),
+        findings: Vec::new(),
+        unanswered: Vec::new(),
+        voices: Voices::Each(BTreeMap::new()),
+    };
     if !statements.iter().any(|one| one.settings.role == Role::Additive) {
         return off("feed");
     }
@@ -96,9 +130,19 @@ pub fn render(
     }
     let sender_changed_at = statements.iter().filter_map(|one| one.sender_changed_at).max();
     // Nearly every unit is of one source, and nobody edited it: what it says is what is published.
-    let fields = match statements.as_mut_slice() {
-        [only] if edits.is_empty() => std::mem::take(&mut only.fields),
-        all => merge(all, &edits).values(),
+    let (fields, voices) = match statements.as_mut_slice() {
+        [only] if edits.is_empty() => {
+            (std::mem::take(&mut only.fields), Voices::One(only.origin.source, only.origin.run))
+        }
+        all => {
+            let merged = merge(all, &edits);
+            let by = |voice| match voice {
+                Voice::Source(origin) => By::Source(origin.source, origin.run),
+                Voice::Edit(edit) => By::Edit(edit.author.clone()),
+            };
+            let each = merged.fields.iter().map(|(field, decided)| ((*field).to_owned(), by(decided.winner)));
+            (merged.values(), Voices::Each(each.collect()))
+        }
     };
     let mut vehicle = nested(fields);
     vehicle.insert("vehicle_id".into(), vehicle_id.into());
@@ -110,7 +154,7 @@ pub fn render(
         Some(vehicle) => Outcome::Offered(vehicle),
         None => Outcome::Refused,
     };
-    Rendered { outcome, findings, unanswered }
+    Rendered { outcome, findings, unanswered, voices }
 }
 
 /// A source's word in members of the protocol, and the column of a price that nobody has explained.
@@ -276,132 +320,8 @@ fn changed_at(
     known.map_or(told, |known| told.max(known).min(with.now))
 }
 
-/// The vehicle if every contract allows it. Addresses that are none are left out; anything else that breaks a schema
-/// keeps it from being published.
-fn fit(
-    mut vehicle: Map<String, Value>,
-    about: Option<&Unit>,
-    findings: &mut Vec<Finding>,
-) -> Option<Map<String, Value>> {
-    let blank = Unit::default();
-    let unit = about.unwrap_or(&blank);
-    if unit.stock.as_ref().is_some_and(|stock| stock.chars().count() > STOCK_CHARS) {
-        findings.push(finding(Code::FieldTooLarge, unit, "stock", unit.stock.as_deref()));
-        return None;
-    }
-    let mut value = Value::Object(vehicle);
-    let Err(violations) = check(&value) else { return taken(value) };
-    for name in ["vdp_url", "photos"] {
-        let below = |violation: &&Violation| {
-            violation.location.strip_prefix('/').is_some_and(|at| at.split('/').next() == Some(name))
-        };
-        if !violations.iter().any(|violation| below(&violation)) {
-            continue;
-        }
-        let members = value.as_object_mut()?;
-        match members.remove(name) {
-            Some(Value::Array(all)) => {
-                let is_bad = |i: usize| {
-                    let at = format!("/{name}/{i}");
-                    violations.iter().any(|violation| violation.location == at)
-                };
-                let (bad, good): (Vec<_>, Vec<_>) =
-                    all.into_iter().enumerate().partition(|(i, _)| is_bad(*i));
-                for (_, photo) in bad {
-                    findings.push(finding(Code::PhotoUrlInvalid, unit, name, photo.as_str()));
-                }
-                if !good.is_empty() {
-                    members.insert(name.into(), good.into_iter().map(|(_, photo)| photo).collect());
-                }
-            }
-            Some(address) => findings.push(finding(Code::VdpUrlInvalid, unit, name, address.as_str())),
-            None => {}
-        }
-    }
-    let Err(violations) = check(&value) else { return taken(value) };
-    vehicle = taken(value)?;
-    for violation in violations {
-        let name = violation.location.trim_start_matches('/').split('/').next().unwrap_or_default();
-        let field = if name.is_empty() { "row" } else { name };
-        let value =
-            vehicle.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        findings.push(finding(Code::ContractViolation, unit, field, value.as_deref()));
-    }
-    None
-}
-
-fn taken(value: Value) -> Option<Map<String, Value>> {
-    match value {
-        Value::Object(map) => Some(map),
-        _ => None,
-    }
-}
-
-const LISTING: &str = "listing.schema.json";
-
-/// Holds a vehicle against the listing schema of every contract.
-///
-/// # Errors
-/// What it breaks, of the first contract that it breaks.
-pub fn check(vehicle: &Value) -> Result<(), Vec<Violation>> {
-    match &*CHECKS {
-        Ok(contracts) => contracts.iter().try_for_each(|contract| contract.check(LISTING, vehicle)),
-        // A build that cannot read its own schemas does not start either.
-        Err(why) => Err(vec![Violation::new("", "x-schema", why)]),
-    }
-}
-
-/// One contract of each listing schema: those that differ in nothing but their names are asked once.
-static CHECKS: LazyLock<Result<Vec<Contract>, String>> = LazyLock::new(|| {
-    let mut kept: Vec<(Value, Contract)> = Vec::new();
-    for spec in CONTRACTS {
-        let rules = rules(spec.version)?;
-        if !kept.iter().any(|(known, _)| *known == rules) {
-            kept.push((rules, Contract::load(spec.version).map_err(|error| error.to_string())?));
-        }
-    }
-    Ok(kept.into_iter().map(|(_, contract)| contract).collect())
-});
-
-/// The listing schema of a contract with everything that it refers to, without names and prose.
-fn rules(version: contract::ContractVersion) -> Result<Value, String> {
-    let mut wanted = vec![LISTING.to_owned()];
-    let mut read = Map::new();
-    while let Some(file) = wanted.pop() {
-        if read.contains_key(&file) {
-            continue;
-        }
-        let text = Contract::schemas(version).find(|(name, _)| *name == file).map(|(_, text)| text);
-        let text = text.ok_or_else(|| format!("there is no schema {file}"))?;
-        let mut schema: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if let Some(members) = schema.as_object_mut() {
-            members.remove("$id");
-        }
-        refers(&schema, &mut wanted);
-        read.insert(file, schema);
-    }
-    Ok(read.into())
-}
-
-/// The files that a schema refers to. All of them are named from the folder of schemas, as the listing's are.
-fn refers(schema: &Value, found: &mut Vec<String>) {
-    match schema {
-        Value::Object(members) => {
-            for (key, value) in members {
-                match value.as_str().filter(|_| key == "$ref") {
-                    Some(file) => found
-                        .extend(file.split('#').next().filter(|file| !file.is_empty()).map(str::to_owned)),
-                    None => refers(value, found),
-                }
-            }
-        }
-        Value::Array(all) => all.iter().for_each(|one| refers(one, found)),
-        _ => {}
-    }
-}
-
 /// A finding about a unit.
-fn finding(code: Code, unit: &Unit, field: &str, value: Option<&str>) -> Finding {
+pub(super) fn finding(code: Code, unit: &Unit, field: &str, value: Option<&str>) -> Finding {
     Finding {
         code,
         row: Some(unit.source_row),
@@ -441,8 +361,8 @@ pub fn changes(former: &Map<String, Value>, next: &Map<String, Value>) -> Vec<Ch
         .collect()
 }
 
-fn flat(vehicle: &Map<String, Value>) -> std::collections::BTreeMap<String, &Value> {
-    let mut fields = std::collections::BTreeMap::new();
+fn flat(vehicle: &Map<String, Value>) -> BTreeMap<String, &Value> {
+    let mut fields = BTreeMap::new();
     for (name, value) in vehicle {
         match (name.as_str(), value) {
             ("updated_at" | "vehicle_id" | "dealer_id", _) => {}
@@ -456,3 +376,7 @@ fn flat(vehicle: &Map<String, Value>) -> std::collections::BTreeMap<String, &Val
     }
     fields
 }
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

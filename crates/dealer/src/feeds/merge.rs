@@ -180,3 +180,163 @@ impl Provenance<'_> {
         said.map(|(field, decided)| ((*field).to_owned(), decided.value.clone())).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::{btree_map, vec};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const NAMES: [&str; 6] =
+        ["make", "price", "fees", "description", "photos", "other_attributes.title_status"];
+
+    #[derive(Debug, Clone)]
+    struct Source {
+        settings: SourceSettings,
+        fields: Map<String, Value>,
+    }
+
+    fn sources() -> impl Strategy<Value = Vec<Source>> {
+        let fields = btree_map(0..NAMES.len(), 0..4u32, 0..NAMES.len());
+        let ranks = btree_map(0..NAMES.len(), 0..4u32, 0..3);
+        let source = (fields, 0..4u32, ranks, any::<bool>()).prop_map(|(fields, rank, ranks, adds)| Source {
+            settings: SourceSettings {
+                rank,
+                ranks: ranks.into_iter().map(|(at, rank)| (NAMES[at].to_owned(), rank)).collect(),
+                role: if adds { Role::Additive } else { Role::Complementary },
+                ..SourceSettings::default()
+            },
+            fields: fields.into_iter().map(|(at, value)| (NAMES[at].to_owned(), json!(value))).collect(),
+        });
+        vec(source, 1..5)
+    }
+
+    fn statements(sources: &[Source]) -> Vec<Statement<'_>> {
+        let each = sources.iter().enumerate().map(|(i, source)| Statement {
+            origin: Origin {
+                source: Uuid::from_u128(i as u128),
+                name: format!("source {i}"),
+                run: Uuid::nil(),
+                row: 1,
+            },
+            settings: &source.settings,
+            fields: source.fields.clone(),
+            sender_changed_at: None,
+        });
+        each.collect()
+    }
+
+    fn edit(field: &str, value: Value) -> Edit {
+        let at = DateTime::UNIX_EPOCH;
+        Edit { field: field.into(), value, author: "Ana".into(), note: None, at, expires_at: None }
+    }
+
+    proptest! {
+        #[test]
+        fn the_winner_has_the_lowest_rank_of_those_with_a_value(sources in sources()) {
+            let said = statements(&sources);
+            let merged = merge(&said, &[]);
+            for name in NAMES {
+                let rank = |one: &Statement<'_>| ranks::rank_of(one.settings, name);
+                let having: Vec<_> = said.iter().filter(|one| one.fields.contains_key(name)).collect();
+                let Some(decided) = merged.fields.get(name) else {
+                    prop_assert!(having.is_empty() || name == FEES);
+                    continue;
+                };
+                let Voice::Source(winner) = decided.winner else { panic!("nobody edited") };
+                let winner = &said[winner.source.as_u128() as usize];
+                prop_assert_eq!(winner.fields.get(name), Some(decided.value));
+                prop_assert_eq!(decided.losers.len() + 1, having.len());
+                if name != FEES {
+                    prop_assert_eq!(having.iter().map(|one| rank(one)).min(), Some(rank(winner)));
+                }
+            }
+            let adds = sources.iter().any(|one| one.settings.role == Role::Additive);
+            prop_assert_eq!(merged.is_offered, adds);
+        }
+
+        #[test]
+        fn charges_are_of_the_source_of_the_price(sources in sources()) {
+            let said = statements(&sources);
+            let merged = merge(&said, &[]);
+            if let Some(fees) = merged.fields.get(FEES) {
+                prop_assert_eq!(Some(fees.winner), merged.fields.get(PRICE).map(|price| price.winner));
+            } else if let Some(Voice::Source(winner)) = merged.fields.get(PRICE).map(|price| price.winner) {
+                prop_assert!(!said[winner.source.as_u128() as usize].fields.contains_key(FEES));
+            }
+        }
+
+        #[test]
+        fn an_edit_always_wins(sources in sources(), at in 0..NAMES.len()) {
+            let said = statements(&sources);
+            let edits = [edit(NAMES[at], json!("by hand"))];
+            let merged = merge(&said, &edits);
+            let decided = &merged.fields[NAMES[at]];
+            prop_assert_eq!(decided.winner, Voice::Edit(&edits[0]));
+            prop_assert_eq!(decided.value, &json!("by hand"));
+            let having = said.iter().filter(|one| one.fields.contains_key(NAMES[at])).count();
+            prop_assert_eq!(decided.losers.len(), having);
+        }
+
+        #[test]
+        fn one_source_alone_is_taken_as_it_is(sources in sources()) {
+            let said = statements(&sources[..1]);
+            let mut expected = said[0].fields.clone();
+            if !expected.contains_key(PRICE) {
+                expected.remove(FEES);
+            }
+            prop_assert_eq!(merge(&said, &[]).values(), expected);
+        }
+
+        #[test]
+        fn the_order_of_sources_and_edits_does_not_matter(sources in sources(), turn in 0..5usize) {
+            let said = statements(&sources);
+            let edits = [edit("price", json!(1)), edit("make", Value::Null)];
+            let mut turned = said.clone();
+            turned.rotate_left(turn % said.len());
+            let other = [edits[1].clone(), edits[0].clone()];
+            prop_assert_eq!(merge(&said, &edits), merge(&turned, &other));
+        }
+    }
+
+    #[test]
+    fn a_field_blank_on_purpose_is_not_published_and_the_feeds_word_is_known() {
+        let source = Source {
+            settings: SourceSettings::default(),
+            fields: json!({"price": 24990, "make": "Kia"}).as_object().unwrap().clone(),
+        };
+        let sources = [source];
+        let said = statements(&sources);
+        let edits = [edit("price", Value::Null)];
+        let merged = merge(&said, &edits);
+        assert_eq!(Value::from(merged.values()), json!({"make": "Kia"}));
+        assert_eq!(merged.fields["price"].losers[0].value, &json!(24990));
+    }
+
+    #[test]
+    fn an_edited_price_has_no_charges_of_a_feed() {
+        let source = Source {
+            settings: SourceSettings::default(),
+            fields: json!({"price": 24990, "fees": []}).as_object().unwrap().clone(),
+        };
+        let sources = [source];
+        let said = statements(&sources);
+        let edits = [edit("price", json!(23990))];
+        assert_eq!(Value::from(merge(&said, &edits).values()), json!({"price": 23990}));
+        let edits = [edit("price", json!(23990)), edit("fees", json!([{"name": "Doc", "amount": 85}]))];
+        assert_eq!(
+            Value::from(merge(&said, &edits).values()),
+            json!({"price": 23990, "fees": [{"name": "Doc", "amount": 85}]})
+        );
+    }
+
+    #[test]
+    fn edits_hold_until_they_expire() {
+        let at = |seconds| DateTime::from_timestamp(seconds, 0).unwrap();
+        let mut edit = edit("price", json!(1));
+        assert!(edit.holds(at(1 << 40)));
+        edit.expires_at = Some(at(10));
+        assert!(edit.holds(at(9)) && !edit.holds(at(10)));
+    }
+}

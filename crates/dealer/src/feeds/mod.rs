@@ -5,6 +5,7 @@
 //! [`decide`] and [`rollback`] are what people do with runs. The reading itself is the crate `feeds`.
 
 mod apply;
+mod conform;
 mod decide;
 mod difference;
 mod document;
