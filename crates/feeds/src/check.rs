@@ -19,9 +19,10 @@ use crate::source::Source;
 use crate::unit::Unit;
 
 mod preview;
-pub mod text;
+mod text;
 
-pub use preview::{Preview, PreviewColumn};
+pub use preview::{Preview, PreviewColumn, target_words};
+pub use text::{Extent, write as write_report, write_preview};
 
 /// What an import would do with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

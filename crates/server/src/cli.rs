@@ -21,6 +21,8 @@ Examples:
       bring dealers in, also while the platform is running
   forecourt key add harbor --name pelican --scope inventory.search
       a key for one caller of a dealer
+  forecourt feed check inventory.csv
+      what an import of a dealer's inventory file would do
   forecourt doctor
       what is wrong here, and what to do about it
   DATABASE_URL=postgres://… forecourt up --public-origin https://dealers.example
@@ -107,6 +109,12 @@ enum Command {
         #[command(subcommand)]
         work: LeadCommand,
     },
+    /// Check inventory files
+    #[command(arg_required_else_help = true, subcommand_required = true)]
+    Feed {
+        #[command(subcommand)]
+        work: FeedCommand,
+    },
     /// Load the demo dealers
     ///
     /// A franchise store, an independent powersports store, and a group with four rooftops, always the same.
@@ -125,6 +133,62 @@ enum Command {
         #[command(flatten)]
         flags: AllFlags,
     },
+}
+
+#[derive(Debug, Subcommand)]
+enum FeedCommand {
+    /// Say what an import of a file would do: the verdict, every fault by row, what each column is taken for
+    ///
+    /// Needs no database and no settings, and changes nothing. FILE is a table (CSV, tabs, pipes, semicolons), XML,
+    /// JSON or NDJSON, also in zip or gzip. Exit status: 0 it would be applied, 1 it would be held or refused, 2 the
+    /// file or the settings cannot be read.
+    #[command(after_help = FEED_CHECK)]
+    Check {
+        /// The file
+        file: PathBuf,
+        /// Print one JSON document: verdict, counts, vehicles, excluded, errors, warnings, and the words of each
+        #[arg(long)]
+        json: bool,
+        /// How the file is to be read, JSON
+        #[arg(long, value_name = "CFG.json")]
+        feed_config: Option<PathBuf>,
+        /// Name every row of every finding, not just the first ones
+        #[arg(long)]
+        all: bool,
+        /// Show the columns, what they are taken for, and what stands in so many rows
+        #[arg(long, value_name = "ROWS", num_args = 0..=1, default_missing_value = "10")]
+        preview: Option<usize>,
+    },
+}
+
+const FEED_CHECK: &str = "\
+Settings of --feed-config, all of them optional:
+  today                 date for date and year rules [default: today, UTC]
+  tenant_currency       ISO 4217 [default: USD]
+  known_rooftop_keys    rooftops that exist; others are an error
+  mode                  full or delta: the whole lot, or changes with an action column
+  date_order            mdy or dmy
+  timezone              of times without a zone, such as America/Chicago
+  demo_as               new or used: what demonstrators count as
+  columns               name of a column to what it holds, see --preview
+  status_words          words of the status column to available, pending,
+                        intransit, sold, wholesale or removed
+  header                names of the columns of a file without a header
+  previous_full_run     the last good run for the guard: {published, by_rooftop,
+                        delimiter, header}
+  previous_active_vins  of changes: the VINs on offer before them
+  guard                 thresholds in percent, such as {\"drop_percent\": 20};
+                        zero means any, not off";
+
+impl FeedCommand {
+    fn run(self) -> ExitCode {
+        match self {
+            FeedCommand::Check { file, json, feed_config, all, preview } => {
+                let wanted = commands::feed::check::Wanted { file, config: feed_config, json, all, preview };
+                commands::feed::check::run(&wanted).unwrap_or_else(|failure| failure.report())
+            }
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -261,6 +325,7 @@ pub fn run() -> ExitCode {
         }
         Command::Key { work } => work.run(),
         Command::Lead { work } => work.run(),
+        Command::Feed { work } => return work.run(),
         Command::Demo { flags } => {
             settings(&flags.into()).and_then(|settings| commands::demo::run(&settings))
         }
@@ -297,9 +362,18 @@ mod tests {
     fn help_names_every_command_and_every_variable() {
         let mut cli = Cli::command();
         let overview = cli.render_long_help().to_string();
-        for command in
-            ["up", "serve", "migrate", "provision", "key", "demo", "doctor", "Examples:", "Exit status:"]
-        {
+        for command in [
+            "up",
+            "serve",
+            "migrate",
+            "provision",
+            "key",
+            "feed",
+            "demo",
+            "doctor",
+            "Examples:",
+            "Exit status:",
+        ] {
             assert!(overview.contains(command), "{command} is missing in\n{overview}");
         }
         let up = cli.find_subcommand_mut("up").unwrap().render_long_help().to_string();

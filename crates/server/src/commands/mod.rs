@@ -2,6 +2,7 @@
 
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod feed;
 pub(crate) mod key;
 pub(crate) mod lead;
 pub(crate) mod migrate;
