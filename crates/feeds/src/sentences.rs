@@ -276,7 +276,7 @@ fn of_row(code: Code, seen: &Seen<'_>) -> String {
             )
         }
         Code::PriceRounded => format!(
-            "{row} has a price with cents: {}. We rounded it up to the next dollar.",
+            "{row} has a price with cents: {}. We rounded it up to the next whole amount.",
             seen.cell("price")
         ),
         Code::PriceCurrency => {

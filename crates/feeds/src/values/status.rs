@@ -17,7 +17,12 @@ pub enum Status {
 /// dealers. A word that nobody knows excludes the unit and is `STATUS_UNKNOWN`.
 pub fn parse(cell: &str, words: &BTreeMap<String, String>) -> Status {
     let word = fold(cell);
-    if let Some(meaning) = words.iter().find(|(own, _)| fold(own) == word).and_then(|(_, to)| meaning(to)) {
+    // Words of other scripts fold to nothing; they must not be taken for the blank cell.
+    let same = |own: &str| match fold(own) {
+        folded if folded.is_empty() => own.trim().to_lowercase() == cell.trim().to_lowercase(),
+        folded => folded == word,
+    };
+    if let Some(meaning) = words.iter().find(|(own, _)| same(own)).and_then(|(_, to)| meaning(to)) {
         return meaning;
     }
     if word.is_empty() && cell.chars().any(char::is_alphanumeric) {

@@ -81,6 +81,8 @@ fn kind(words: &[String]) -> Option<&'static str> {
         words,
         &[
             "atv",
+            "powersport",
+            "powersports",
             "utv",
             "boat",
             "boats",

@@ -85,6 +85,10 @@ fn the_words_of_a_source_go_first() {
     // A meaning that is none leaves the common one.
     assert_eq!(status::parse("A", &words), Status::Published("available"));
     assert_eq!(status::parse("W", &words), Status::Excluded("wholesale"));
+    // A word of another script means itself, not the blank cell.
+    let words: BTreeMap<String, String> = [("\u{552e}".into(), "sold".into())].into();
+    assert_eq!(status::parse("\u{552e}", &words), Status::Excluded("sold"));
+    assert_eq!(status::parse("", &words), Status::Published("available"));
 }
 
 #[test]
@@ -241,6 +245,7 @@ fn kinds_of_vehicles() {
         ("rv", "Class A Motor Home"),
         ("other", "BOAT"),
         ("other", "ATV"),
+        ("other", "POWERSPORT"),
     ] {
         assert_eq!(vehicle_type::parse([cell], ""), wanted, "{cell}");
     }
