@@ -5,6 +5,7 @@
 //! another dealer's row open nothing there.
 
 mod master_key;
+mod rekey;
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
@@ -14,6 +15,7 @@ use store::TenantId;
 use uuid::Uuid;
 
 pub use master_key::{KEY_FILE, MasterKey, MasterKeyError};
+pub use rekey::{RekeyError, Rekeyed, rekey};
 
 /// First byte of everything that is sealed: how the rest is to be read.
 const FORM: u8 = 1;
