@@ -23,6 +23,7 @@ mod lead_keys;
 mod leads;
 mod listing_row;
 mod lots;
+mod packed;
 mod platform;
 pub mod private;
 pub mod setup;

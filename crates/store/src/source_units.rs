@@ -7,6 +7,7 @@ use tracing::instrument;
 use uuid::Uuid;
 
 use crate::error::Error;
+use crate::packed;
 use crate::tenant::{TenantTx, hash_from};
 
 /// What a source says of a unit.
@@ -195,7 +196,7 @@ impl TenantTx {
             let prices: Vec<Option<i64>> = chunk.iter().map(|unit| unit.price).collect();
             let hashes: Vec<&[u8]> = chunk.iter().map(|unit| &unit.hash[..]).collect();
             let rows: Vec<i32> = chunk.iter().map(|unit| unit.source_row).collect();
-            let units: Vec<&[u8]> = chunk.iter().map(|unit| unit.unit.as_bytes()).collect();
+            let units: Vec<Vec<u8>> = chunk.iter().map(|unit| packed::pack(&unit.unit)).collect();
             let done = sqlx::query!(
                 "insert into source_units (tenant_id, source_id, run_id, vehicle_id, vin, stock, rooftop_key, price,
                                            unit_hash, source_row, unit)
@@ -218,7 +219,7 @@ impl TenantTx {
                 &prices as &[Option<i64>],
                 &hashes as &[&[u8]],
                 &rows,
-                &units as &[&[u8]],
+                &units,
             )
             .execute(self.conn())
             .await?;
@@ -366,7 +367,7 @@ impl Raw {
         let key = || format!("{}/{}", self.source_id, self.vehicle_id);
         Ok(SourceUnitRow {
             hash: hash_from(&self.unit_hash, "source_units", "unit_hash", key)?,
-            unit: String::from_utf8(self.unit).map_err(|_| Error::Corrupt {
+            unit: packed::unpack(&self.unit).ok_or_else(|| Error::Corrupt {
                 table: "source_units",
                 column: "unit",
                 id: format!("{}/{}", self.source_id, self.vehicle_id),
