@@ -85,6 +85,11 @@ pub fn parse(cell: &str, year: Option<i32>) -> Vin {
     if !is_well_formed(&vin) {
         return Vin::Malformed;
     }
+    // Seventeen digits are a number to spreadsheets and JSON writers, which lose its last ones: without a letter only the
+    // arithmetic says that it is a VIN.
+    if vin.bytes().all(|byte| byte.is_ascii_digit()) && !check_digit_fits(&vin) {
+        return Vin::Malformed;
+    }
     let doubtful = is_north_american(&vin) && !check_digit_fits(&vin);
     Vin::Standard(vin, doubtful)
 }

@@ -25,6 +25,7 @@ fn vins_are_cleaned() {
             ("TBD", Vin::Absent),
             ("00000000000000000", Vin::Absent),
             ("1.23457E+16", Vin::Malformed),
+            ("12345678901234567", Vin::Malformed),
             ("1C4MA2H44GBO54287", Vin::Malformed),
             ("5FNAHSF29FC64603", Vin::Malformed),
             ("1M8GDM9AXKP0427881", Vin::Malformed),
