@@ -5,20 +5,38 @@
 //! [`decide`] and [`rollback`] are what people do with runs. The reading itself is the crate `feeds`.
 
 mod apply;
+mod compare;
+mod counters;
 mod conform;
 mod decide;
 mod difference;
 mod document;
 mod edits;
+mod findings;
+mod identity;
 mod merge;
 mod notices;
 mod price;
 mod process;
 mod ranks;
+mod reading;
 mod receive;
 mod rollback;
 mod run;
+mod scene;
 mod settings;
 mod spool;
 mod story;
+mod tell;
 mod units;
+mod write;
+
+pub use counters::{FeedCounts, counts};
+pub use decide::{DecideError, approve, reject};
+pub use difference::{Difference, Example};
+pub use process::{Bench, Ended, ProcessError, process};
+pub use reading::Progress;
+pub use receive::{HEAVY_WEIGHT, IMPORT_JOB, Receipt, ReceiveError, Received, receive};
+pub use rollback::{RolledBack, SourceRemoved, remove_source, republish, rollback, rollback_preview};
+pub use run::{Judgement, Signature, Timings, counts as run_counts, difference, judgement};
+pub use settings::SourceSettings;

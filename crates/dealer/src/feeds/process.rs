@@ -1,1 +1,532 @@
-//! From a received file to a lot.
+//! Carrying out a run, from whatever state it is in: a worker that dies leaves nothing that the next one cannot take up.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use chrono::{TimeDelta, Utc};
+use feeds::config::{Config, Mode};
+use feeds::guard::{self, Verdict};
+use feeds::outcome::Outcome;
+use feeds::raw::Refused;
+use feeds::Finding;
+use store::{Job, RunRow, RunState, Store, TenantId, TenantTx};
+use uuid::Uuid;
+
+use super::apply::{self, Applied, Applying, Fence};
+use super::compare;
+use super::counters;
+use super::findings;
+use super::reading::{self, Progress, ReadFile, Trouble};
+use super::run::{self, Judgement, Timings, since};
+use super::scene::{Known, NoScene, Scene};
+use super::spool::{Named, Spooled};
+use super::tell;
+use super::units::{self, Trailer};
+
+/// Where a worker does its work, and who looks on.
+#[derive(Debug, Clone)]
+pub struct Bench {
+    /// Where large files are put while they are read. They have no name there and vanish with the process.
+    pub spool: PathBuf,
+    /// How far the reading is.
+    pub progress: Arc<Progress>,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self { spool: std::env::temp_dir(), progress: Arc::default() }
+    }
+}
+
+/// How far a run came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Its state: an end, or [`RunState::Held`].
+    pub state: RunState,
+    /// The inventory version that it made.
+    pub version: Option<u64>,
+}
+
+/// Why a run was not carried out. It is as it was, and can be tried again.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// Somebody else has the job by now.
+    #[error("another worker has taken the run over")]
+    LostLease,
+    /// There is no such run.
+    #[error("there is no such run")]
+    NoRun,
+    /// The database refused.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// Something on this machine did.
+    #[error("{0}")]
+    Trouble(String),
+}
+
+impl From<Trouble> for ProcessError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Store(error) => Self::Store(error),
+            other => Self::Trouble(other.to_string()),
+        }
+    }
+}
+
+/// A run that is being carried out.
+struct Work<'w> {
+    store: &'w Store,
+    tenant: TenantId,
+    job: &'w Job,
+    bench: &'w Bench,
+    run: RunRow,
+    timings: Timings,
+}
+
+/// What a file came to, from reading it or from what was stored of that.
+struct Parsed {
+    outcome: Outcome,
+    trailer: Arc<Trailer>,
+    units: Spooled,
+}
+
+/// Carries out a run, up to an end or until it waits for a person, and ends its job with it. The caller renews the
+/// lease meanwhile; where it is lost, nothing is written.
+///
+/// # Errors
+/// [`ProcessError`]: the job goes on to be tried again.
+pub async fn process(
+    store: &Store,
+    tenant: TenantId,
+    run_id: Uuid,
+    job: &Job,
+    bench: &Bench,
+) -> Result<Ended, ProcessError> {
+    let mut tx = store.tenant(tenant).await?;
+    let Some(mut run) = tx.run(run_id).await? else {
+        tx.finish_job(job).await?;
+        tx.commit().await?;
+        return Err(ProcessError::NoRun);
+    };
+    if run.state.is_end() || run.state == RunState::Held {
+        // Decided about meanwhile, or the worker before died between the end and hearing of it.
+        let ended = Ended { state: run.state, version: run.inventory_version };
+        tx.finish_job(job).await?;
+        tx.commit().await?;
+        return Ok(ended);
+    }
+    let mut timings: Timings = run::read(run.timings.as_ref());
+    if run.started_at.is_none() {
+        run.started_at = Some(Utc::now());
+        let waited = (Utc::now() - run.received_at).num_milliseconds();
+        timings.waited_ms = u64::try_from(waited).unwrap_or(0);
+    }
+    drop(tx);
+    let mut work = Work { store, tenant, job, bench, run, timings };
+    if job.is_exhausted() {
+        let last = job.last_error.as_deref().unwrap_or("the worker died each time");
+        let why = format!("given up after {} tries; the last one: {last}", job.max_attempts);
+        return work.fail(&why, &[]).await;
+    }
+    match work.carry_out().await {
+        Err(Stopped::Scene(NoScene::Store(error))) => Err(error.into()),
+        Err(Stopped::Scene(NoScene::NoRun)) => Err(ProcessError::NoRun),
+        // Nothing of this passes by itself.
+        Err(Stopped::Scene(error)) => work.fail(&error.to_string(), &[]).await,
+        Err(Stopped::Process(error)) => Err(error),
+        Ok(ended) => Ok(ended),
+    }
+}
+
+enum Stopped {
+    Scene(NoScene),
+    Process(ProcessError),
+}
+
+impl From<NoScene> for Stopped {
+    fn from(error: NoScene) -> Self {
+        Self::Scene(error)
+    }
+}
+
+impl From<store::Error> for Stopped {
+    fn from(error: store::Error) -> Self {
+        Self::Process(error.into())
+    }
+}
+
+impl From<Trouble> for Stopped {
+    fn from(error: Trouble) -> Self {
+        Self::Process(error.into())
+    }
+}
+
+impl From<ProcessError> for Stopped {
+    fn from(error: ProcessError) -> Self {
+        Self::Process(error)
+    }
+}
+
+impl Work<'_> {
+    async fn carry_out(&mut self) -> Result<Ended, Stopped> {
+        let parsed = match self.run.state {
+            RunState::Received => match self.read().await? {
+                Ok(parsed) => parsed,
+                Err(ended) => return Ok(ended),
+            },
+            _ => self.take_up().await?,
+        };
+        // What a person or another run did in between is looked at again, a few times.
+        for _ in 0..5 {
+            let base = match self.check(&parsed).await? {
+                Checked::Ended(ended) => return Ok(ended),
+                Checked::Apply { base } => base,
+            };
+            let applying = Applying {
+                run_id: self.run.run_id,
+                source: self.run.source_id,
+                units: &parsed.units,
+                trailer: Arc::clone(&parsed.trailer),
+                base,
+                fence: Fence::Job(self.job),
+            };
+            match apply::apply(self.store, self.tenant, &applying).await? {
+                Applied::Done { state, version, .. } => return Ok(Ended { state, version }),
+                Applied::LostLease => return Err(ProcessError::LostLease.into()),
+                Applied::NotWaiting(state) => return Ok(Ended { state, version: None }),
+                Applied::Moved => {}
+            }
+        }
+        Err(ProcessError::Trouble("the source changes faster than it can be applied".into()).into())
+    }
+
+    /// Reads the file, unless it is known already what comes of it.
+    async fn read(&mut self) -> Result<Result<Parsed, Ended>, Stopped> {
+        let mut tx = self.store.tenant(self.tenant).await?;
+        let scene = Scene::load(&mut tx).await?;
+        let Some(known) = scene.sources.get(&self.run.source_id).cloned() else {
+            return Err(NoScene::NoSource.into());
+        };
+        let file = match self.run.file_id {
+            Some(file) => tx.file(file).await?,
+            None => None,
+        };
+        let Some(file) = file else {
+            drop(tx);
+            return Ok(Err(self.fail("the file is not kept any more", &[]).await?));
+        };
+        let last = compare::latest_good(&mut tx, self.run.source_id).await?;
+        let judged = run::judgement(&self.run);
+        if let Some(last) = &last
+            && self.is_known(last, &judged, &scene)
+        {
+            return Ok(Err(self.confirm(tx, &scene, last.clone()).await?));
+        }
+        let last_full = tx.last_good_run(self.run.source_id).await?;
+        let config = self.config(&mut tx, &scene, &known, last_full.as_ref()).await?;
+        drop(tx);
+
+        let began = Instant::now();
+        let bytes = reading::fetch(self.store, self.tenant, &file, &self.bench.spool, true).await?;
+        self.timings.fetched_ms = since(began);
+        let began = Instant::now();
+        let keep_until = Utc::now() + TimeDelta::days(i64::from(known.settings.keep_days));
+        let named = Named { name: self.run.file_name.clone(), bytes };
+        let read = reading::read(
+            self.store,
+            self.tenant,
+            named,
+            config,
+            known.settings.limits(),
+            &self.bench.progress,
+            keep_until,
+        );
+        let read = match read.await? {
+            Ok(read) => read,
+            Err(Refused::File { code, what }) => {
+                let finding = findings::about_file(code, &what);
+                let why = code.sentence(&finding);
+                return Ok(Err(self.fail(why.trim_end_matches('.'), &[finding]).await?));
+            }
+            Err(Refused::Io(error)) => return Err(Trouble::Io(error).into()),
+        };
+        self.timings.read_ms = since(began);
+        Ok(Ok(self.store_parsed(read, &judged).await?))
+    }
+
+    /// Whether the file is what the source has on the lot already, read as it would be read now.
+    fn is_known(&self, last: &RunRow, judged: &Judgement, scene: &Scene) -> bool {
+        last.file_id == self.run.file_id
+            && last.mode == "full"
+            && self.run.mode == "full"
+            && judged.stopped.is_empty()
+            && compare::is_current(&run::judgement(last), scene, self.run.source_id)
+    }
+
+    /// The same bytes again: a sign of life, and nothing else.
+    async fn confirm(
+        &mut self,
+        mut tx: TenantTx,
+        scene: &Scene,
+        last: RunRow,
+    ) -> Result<Ended, Stopped> {
+        let began = Instant::now();
+        // Whoever changes the lot waits, and whoever has changed it meanwhile is seen.
+        tx.lock_inventory().await?;
+        let now = Utc::now();
+        let newest = compare::latest_good(&mut tx, self.run.source_id).await?;
+        let state = tx.lock_run(self.run.run_id).await?.map(|run| run.state);
+        if newest.as_ref().map(|run| run.run_id) != Some(last.run_id) || state != Some(RunState::Received) {
+            return Err(ProcessError::Trouble("the source changed meanwhile".into()).into());
+        }
+        let run = &mut self.run;
+        run.state = RunState::Unchanged;
+        run.units_file_id = last.units_file_id;
+        (run.detected, run.signature) = (last.detected.clone(), last.signature.clone());
+        (run.counts, run.by_rooftop, run.by_code) =
+            (last.counts.clone(), last.by_rooftop.clone(), last.by_code.clone());
+        run.generated_at = run.generated_at.or(last.generated_at);
+        let same = run::counts(&last).published;
+        run.diff = run::json(&super::Difference { same, ..super::Difference::default() });
+        let judged = Judgement {
+            hold: false,
+            base: compare::lot_of(Some(&last)),
+            lot_of: compare::lot_of(Some(&last)),
+            read_with: run::judgement(&last).read_with,
+            ..Judgement::default()
+        };
+        run.timings = run::json(&self.timings);
+        apply::good(&mut tx, scene, run, judged, run.received_at, now, began).await?;
+        if !tx.finish_job(self.job).await? {
+            return Err(ProcessError::LostLease.into());
+        }
+        tx.commit().await?;
+        counters::ended(RunState::Unchanged);
+        tracing::info!(
+            tenant = %self.tenant, source = %self.run.source_id, run = %self.run.run_id, state = %self.run.state,
+            "a feed file came again, byte for byte"
+        );
+        Ok(Ended { state: RunState::Unchanged, version: None })
+    }
+
+    async fn config(
+        &self,
+        tx: &mut TenantTx,
+        scene: &Scene,
+        known: &Known,
+        last_full: Option<&RunRow>,
+    ) -> Result<Config, store::Error> {
+        let mode = run::mode(&self.run);
+        let (mut active, mut vins) = (0, None);
+        if mode == Mode::Delta {
+            let held = tx.unit_hashes(self.run.source_id).await?;
+            active = held.len();
+            let names = held.into_values().filter_map(|key| key.vin.or(key.stock));
+            vins = Some(names.collect());
+        }
+        let previous = run::baseline(last_full, None, active);
+        let config =
+            known.settings.config(scene.today(Utc::now()), &scene.rooftops, scene.timezone.as_deref(), previous);
+        Ok(Config { mode, previous_active_vins: vins, ..config })
+    }
+
+    /// Writes down what the file came to.
+    async fn store_parsed(&mut self, read: ReadFile, judged: &Judgement) -> Result<Parsed, Stopped> {
+        let ReadFile { mut outcome, trailer, file, end, at_hand } = read;
+        for code in &judged.stopped {
+            if !outcome.stopped.contains(code) {
+                outcome.stopped.push(*code);
+                outcome.findings.add(findings::about_file(*code, "other than the announced number of bytes came"));
+            }
+        }
+        let mut tx = self.store.tenant(self.tenant).await?;
+        let file = tx.finish_file(file, &end).await?;
+        let run = &mut self.run;
+        run::note_outcome(run, &outcome);
+        run.state = RunState::Parsed;
+        run.units_file_id = Some(file.file_id);
+        run.verdict = run::json(&Judgement { stopped: outcome.stopped.clone(), ..judged.clone() });
+        run.timings = run::json(&self.timings);
+        findings::store(&mut tx, run.run_id, outcome.findings.kept()).await?;
+        save_open(&mut tx, run, &[RunState::Received]).await?;
+        tx.commit().await?;
+        counters::records(outcome.counts, &self.timings);
+        let units = match at_hand {
+            Some(units) => units,
+            None => reading::fetch(self.store, self.tenant, &file, &self.bench.spool, false).await?,
+        };
+        Ok(Parsed { outcome, trailer: Arc::new(trailer), units })
+    }
+
+    /// What an earlier worker read.
+    async fn take_up(&mut self) -> Result<Parsed, Stopped> {
+        let units = stored_units(self.store, self.tenant, &self.run, self.bench).await?;
+        let trailer = read_trailer(&units).await?;
+        let run = &self.run;
+        let signature: run::Signature = run::read(run.signature.as_ref());
+        let outcome = Outcome {
+            detected: run::read(run.detected.as_ref()),
+            counts: run::counts(run),
+            by_rooftop: run::read(run.by_rooftop.as_ref()),
+            deletes: if trailer.delta { trailer.gone.iter().map(units::Gone::excluded).collect() } else { Vec::new() },
+            header: signature.header,
+            delimiter: signature.delimiter,
+            stopped: run::judgement(run).stopped,
+            ..Outcome::default()
+        };
+        Ok(Parsed { outcome, trailer: Arc::new(trailer), units })
+    }
+
+    /// Compares and judges.
+    async fn check(&mut self, parsed: &Parsed) -> Result<Checked, Stopped> {
+        let began = Instant::now();
+        let mut tx = self.store.tenant(self.tenant).await?;
+        let scene = Scene::load(&mut tx).await?;
+        let source = self.run.source_id;
+        let Some(known) = scene.sources.get(&source) else { return Err(NoScene::NoSource.into()) };
+        let last = compare::latest_good(&mut tx, source).await?;
+        if last.as_ref().is_some_and(|last| is_older(&self.run, last)) {
+            return Ok(Checked::Ended(self.too_late(tx, known).await?));
+        }
+        let last_full = tx.last_good_run(source).await?;
+        let compared =
+            compare::compare(&mut tx, &scene, source, &parsed.trailer, last_full.is_none()).await?;
+        let mut config = self.config(&mut tx, &scene, known, last_full.as_ref()).await?;
+        if last_full.is_none() {
+            config.previous_full_run = run::baseline(None, compared.provisioned, compared.active);
+        } else if let Some(previous) = &mut config.previous_full_run {
+            previous.active = u32::try_from(compared.active).ok();
+        }
+        let verdict = guard::judge(&parsed.outcome, &config, Some(&compared.plan.prices));
+        let base = compare::lot_of(last.as_ref());
+        let Verdict { hold, reasons, sentences, tell: told } = verdict;
+        let sentence = |finding: &Finding| finding.code.sentence(finding);
+        let judged = Judgement {
+            hold,
+            reasons,
+            sentences,
+            base,
+            read_with: Some((known.row.revision, scene.row.revision)),
+            told: told.iter().map(sentence).collect(),
+            ..run::judgement(&self.run)
+        };
+        self.run.verdict = run::json(&judged);
+        let difference = if hold {
+            compare::explain(&mut tx, source, &compared.plan, &parsed.units).await?
+        } else {
+            compared.plan.counts()
+        };
+        self.run.diff = run::json(&difference);
+        self.timings.checked_ms = since(began);
+        self.run.timings = run::json(&self.timings);
+        self.run.state = if hold { RunState::Held } else { RunState::Checked };
+        save_open(&mut tx, &self.run, &[RunState::Parsed, RunState::Checked]).await?;
+        if !hold {
+            tx.commit().await?;
+            return Ok(Checked::Apply { base });
+        }
+        tell::held(&mut tx, &known.row.name, &self.run).await?;
+        if !tx.finish_job(self.job).await? {
+            return Err(ProcessError::LostLease.into());
+        }
+        tx.commit().await?;
+        counters::ended(RunState::Held);
+        Ok(Checked::Ended(Ended { state: RunState::Held, version: None }))
+    }
+
+    /// A file that is older than the lot never overwrites it.
+    async fn too_late(&mut self, mut tx: TenantTx, known: &Known) -> Result<Ended, Stopped> {
+        self.run.state = RunState::Superseded;
+        self.run.finished_at = Some(Utc::now());
+        self.run.failure = Some("the file is older than the last good one of its source".to_owned());
+        self.run.timings = run::json(&self.timings);
+        save_open(&mut tx, &self.run, &[RunState::Parsed, RunState::Checked]).await?;
+        tell::late(&mut tx, &known.row.name, &self.run).await?;
+        if !tx.finish_job(self.job).await? {
+            return Err(ProcessError::LostLease.into());
+        }
+        tx.commit().await?;
+        counters::ended(RunState::Superseded);
+        Ok(Ended { state: RunState::Superseded, version: None })
+    }
+
+    /// Nothing will come of the file.
+    async fn fail(&mut self, why: &str, found: &[Finding]) -> Result<Ended, ProcessError> {
+        let mut tx = self.store.tenant(self.tenant).await?;
+        let run = &mut self.run;
+        run.state = RunState::Failed;
+        run.finished_at = Some(Utc::now());
+        run.failure = Some(why.chars().filter(|sign| *sign != '\0').take(2000).collect());
+        run.timings = run::json(&self.timings);
+        if !found.is_empty() {
+            findings::store(&mut tx, run.run_id, found).await?;
+            let codes: std::collections::BTreeMap<&str, u32> =
+                found.iter().map(|finding| (finding.code.as_str(), 1)).collect();
+            run.by_code = run::json(&codes);
+        }
+        let open = [RunState::Received, RunState::Parsed, RunState::Checked];
+        save_open(&mut tx, run, &open).await?;
+        let name = tx.source(run.source_id).await?.map_or_else(String::new, |source| source.name);
+        tell::failed(&mut tx, &name, run).await?;
+        if !tx.finish_job(self.job).await? {
+            return Err(ProcessError::LostLease);
+        }
+        tx.commit().await?;
+        counters::ended(RunState::Failed);
+        Ok(Ended { state: RunState::Failed, version: None })
+    }
+}
+
+enum Checked {
+    Ended(Ended),
+    Apply { base: Option<Uuid> },
+}
+
+/// Stores a run that nobody else has ended meanwhile.
+async fn save_open(tx: &mut TenantTx, run: &RunRow, from: &[RunState]) -> Result<(), ProcessError> {
+    match tx.lock_run(run.run_id).await? {
+        Some(now) if from.contains(&now.state) => {
+            tx.save_run(run).await?;
+            Ok(())
+        }
+        Some(_) => Err(ProcessError::LostLease),
+        None => Err(ProcessError::NoRun),
+    }
+}
+
+/// The units file of a run.
+pub(super) async fn stored_units(
+    store: &Store,
+    tenant: TenantId,
+    run: &RunRow,
+    bench: &Bench,
+) -> Result<Spooled, Trouble> {
+    let mut tx = store.tenant(tenant).await?;
+    let file = match run.units_file_id {
+        Some(file) => tx.file(file).await?,
+        None => None,
+    };
+    drop(tx);
+    let gone = || std::io::Error::new(std::io::ErrorKind::NotFound, "the units of the run are not kept any more");
+    let file = file.ok_or_else(gone)?;
+    reading::fetch(store, tenant, &file, &bench.spool, false).await
+}
+
+/// The trailer of a units file, read where reading may take a while.
+pub(super) async fn read_trailer(units: &Spooled) -> Result<Trailer, Trouble> {
+    let file = units.clone();
+    let read = tokio::task::spawn_blocking(move || units::trailer(&file));
+    Ok(read.await.map_err(|_| Trouble::Broken)??)
+}
+
+/// Whether a file was made before the one that the lot is from: by what the files say, else by their names.
+fn is_older(run: &RunRow, last: &RunRow) -> bool {
+    match (run.generated_at, last.generated_at) {
+        (Some(this), Some(that)) => this < that,
+        _ => match (run::dated(&run.file_name), run::dated(&last.file_name)) {
+            (Some(this), Some(that)) => this < that,
+            _ => false,
+        },
+    }
+}
