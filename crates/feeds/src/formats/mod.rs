@@ -7,6 +7,7 @@ mod json;
 mod lexer;
 mod lines;
 mod ndjson;
+mod xml;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,7 +35,7 @@ struct Format {
 }
 
 /// All of them; the first that fits is taken.
-const FORMATS: &[Format] = &[ndjson::FORMAT, json::FORMAT, delimited::FORMAT];
+const FORMATS: &[Format] = &[xml::FORMAT, ndjson::FORMAT, json::FORMAT, delimited::FORMAT];
 
 /// A file whose kind is not known yet.
 struct Opening<'s, 'c> {
