@@ -22,7 +22,9 @@ use crate::raw::Columns;
 use crate::unit::Unit;
 use crate::values::status::Status;
 use crate::values::vin::Vin;
-use crate::values::{condition, dates, mileage, photos, status, text, url, vehicle_type, vin, vocabulary, year};
+use crate::values::{
+    condition, dates, mileage, photos, status, text, url, vehicle_type, vin, vocabulary, year,
+};
 
 /// What became of a row.
 #[derive(Debug)]
@@ -41,6 +43,7 @@ pub(super) struct Assembler<'c> {
     zone: Option<Tz>,
     photos: usize,
     document: bool,
+    json: bool,
 }
 
 /// What a row of a feed of changes does.
@@ -71,7 +74,7 @@ struct Rooftops {
 }
 
 impl<'c> Assembler<'c> {
-    pub(super) fn new(config: &'c Config, limits: &Limits, today: NaiveDate, document: bool) -> Self {
+    pub(super) fn new(config: &'c Config, limits: &Limits, today: NaiveDate, format: Option<&str>) -> Self {
         let known = config.known_rooftop_keys.as_ref();
         Self {
             config,
@@ -79,7 +82,8 @@ impl<'c> Assembler<'c> {
             today,
             zone: dates::zone(&config.timezone),
             photos: limits.photos,
-            document,
+            document: format.is_some(),
+            json: matches!(format, Some("json" | "ndjson")),
         }
     }
 
@@ -104,7 +108,13 @@ impl<'c> Assembler<'c> {
         let kinds = cells.all(Target::VehicleType).map(|cell| cell.text);
         let vehicle_type = vehicle_type::parse(kinds, cells.text(Target::Body));
         let stated = year::read(cells.text(Target::Year), self.today.year());
-        let number = vin::parse(vin_text, stated.value);
+        let number = match vin::parse(vin_text, stated.value) {
+            // A number of JSON is not exact beyond sixteen digits, and no maker gives numbers without a letter.
+            Vin::Standard(vin, _) if self.json && vin.bytes().all(|sign| sign.is_ascii_digit()) => {
+                Vin::Malformed
+            }
+            number => number,
+        };
 
         let action = Action::of(cells.text(Target::Action));
         let status_cell = cells.first(Target::Status);
