@@ -9,6 +9,7 @@ mod directory;
 pub mod feeds;
 mod figures;
 mod follow;
+mod freshness;
 mod leads;
 mod lot;
 mod origin;
@@ -276,8 +277,43 @@ impl Dealer {
         data: Value,
         out: &mut Vec<u8>,
     ) -> Result<Answered, Fault> {
+        self.answered(call, skill, data, out, true).await
+    }
+
+    /// Answers a question that the platform puts itself, so that a document can show what this dealer answers: as
+    /// [`Dealer::call`] does, but at nobody's expense. Who reads about a dealer must not use up what its callers may
+    /// ask. For reads alone.
+    ///
+    /// # Errors
+    /// As of [`Dealer::call`].
+    pub async fn shown(
+        &self,
+        call: &Call,
+        skill: &'static SkillSpec,
+        data: Value,
+        out: &mut Vec<u8>,
+    ) -> Result<Answered, Fault> {
+        if skill.id == SkillId::LeadSubmit {
+            return Err(Fault::internal("nobody is shown a lead"));
+        }
+        self.answered(call, skill, data, out, false).await
+    }
+
+    /// The newest version of a dealer's lot that this process has heard of. Reads no lot.
+    pub fn newest_inventory(&self, tenant: &Tenant) -> u64 {
+        self.inner.directory.inventory_version(tenant.id)
+    }
+
+    async fn answered(
+        &self,
+        call: &Call,
+        skill: &'static SkillSpec,
+        data: Value,
+        out: &mut Vec<u8>,
+        counted: bool,
+    ) -> Result<Answered, Fault> {
         let start = out.len();
-        let answer = self.answer(call, skill, data, out).await;
+        let answer = self.answer(call, skill, data, out, counted).await;
         if answer.is_err() {
             out.truncate(start);
         }
@@ -290,6 +326,7 @@ impl Dealer {
         skill: &'static SkillSpec,
         data: Value,
         out: &mut Vec<u8>,
+        counted: bool,
     ) -> Result<Option<u64>, Fault> {
         // Doors ask before; one that forgot must not have served anybody.
         self.permit(call, skill.id).map_err(Fault::internal)?;
@@ -302,7 +339,9 @@ impl Dealer {
                 refusal::of(skill, &data, with_further(violations, further))
             })?;
         }
-        self.take_from_quotas(call, &data)?;
+        if counted {
+            self.take_from_quotas(call, &data)?;
+        }
         if data.get("dealer_id").and_then(Value::as_str).is_some_and(|id| id != call.tenant.dealer_id) {
             return Err(Fault::new(
                 FaultCode::DealerNotFound,

@@ -2,6 +2,7 @@
 
 mod callers;
 mod documents;
+mod examples;
 mod pages;
 mod reads;
 mod skills;

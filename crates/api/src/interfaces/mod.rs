@@ -10,6 +10,7 @@ mod mcp;
 mod one_line;
 mod page;
 pub(crate) mod refused;
+mod samples;
 mod schemas;
 mod vehicles;
 

@@ -9,17 +9,20 @@ use dealer::Tenant;
 use serde_json::{Map, Value, json};
 
 use super::flatten;
+use super::illustrate::Illustrator;
 use super::narrow::Offered;
 use super::parameters::Parameters;
 use super::reads::{READS, Read};
 use super::refusals::{self, Refusals};
+use super::specimens::Specimens;
 
 /// Where references lead.
 pub(super) const SCHEMAS: &str = "#/components/schemas/";
 
-/// The document.
-pub(super) fn document(tenant: &Tenant, spec: &ContractSpec) -> Value {
-    let writer = Writer { tenant, spec, offered: Offered::by(tenant, spec) };
+/// The document, with examples of what the dealer has.
+pub(super) fn document(tenant: &Tenant, spec: &ContractSpec, specimens: &Specimens) -> Value {
+    let illustrator = Illustrator { tenant, specimens };
+    let writer = Writer { tenant, spec, offered: Offered::by(tenant, spec), illustrator };
     let mut document = json!({
         "openapi": "3.1.0",
         "info": writer.info(),
@@ -57,6 +60,7 @@ struct Writer<'a> {
     tenant: &'a Tenant,
     spec: &'a ContractSpec,
     offered: Offered<'a>,
+    illustrator: Illustrator<'a>,
 }
 
 /// The group of operations that a skill belongs to: the first word of its id.
@@ -65,12 +69,18 @@ fn group(skill: &SkillSpec) -> &'static str {
 }
 
 /// `InventorySearchRequest` for `inventory-search-request.schema.json`.
-fn component(file: &str) -> String {
+pub(super) fn component(file: &str) -> String {
     let stem = file.trim_end_matches(".schema.json");
     let words = stem
         .split('-')
         .map(|word| word.get(..1).unwrap_or_default().to_uppercase() + word.get(1..).unwrap_or_default());
     words.collect()
+}
+
+/// Examples as those of a body.
+fn named(examples: Value) -> Value {
+    let all = examples.as_array().into_iter().flatten().enumerate();
+    all.map(|(i, value)| (format!("example{}", i + 1), json!({"value": value}))).collect::<Map<_, _>>().into()
 }
 
 /// `inventorySearch` for `inventory.search`.
@@ -147,7 +157,8 @@ impl Writer<'_> {
     }
 
     fn post(&self, skill: &SkillSpec) -> Value {
-        let examples = self.examples(skill.request_schema);
+        let samples = self.samples(skill.request_schema);
+        let examples = self.illustrator.requests(skill.id, &samples);
         json!({
             "operationId": operation_id(skill),
             "summary": skill.name,
@@ -159,7 +170,7 @@ impl Writer<'_> {
                 "description": "The request payload; `type` may be left out.",
                 "content": {"application/json": {
                     "schema": {"$ref": format!("{SCHEMAS}{}", component(skill.request_schema))},
-                    "examples": examples,
+                    "examples": named(examples.map_or(samples, Value::from)),
                 }},
             },
             "responses": self.responses(skill, None),
@@ -186,6 +197,7 @@ impl Writer<'_> {
                     (members.remove("description"), example)
                 })
                 .unwrap_or_default();
+            let example = self.illustrator.parameter(parameter.group, &parameter.name).unwrap_or(example);
             let mut shown = json!({
                 "name": parameter.name,
                 "in": if named_by_path { "path" } else { "query" },
@@ -236,6 +248,8 @@ impl Writer<'_> {
                 add("Link", "Link");
             }
         }
+        let samples = self.samples(skill.response_schema);
+        let answers = self.illustrator.answers(skill.id, &samples);
         responses.insert(
             "200".into(),
             json!({
@@ -243,7 +257,7 @@ impl Writer<'_> {
                 "headers": headers,
                 "content": {"application/json": {
                     "schema": {"$ref": format!("{SCHEMAS}{}", component(skill.response_schema))},
-                    "examples": self.examples(skill.response_schema),
+                    "examples": named(answers.map_or(samples, Value::from)),
                 }},
             }),
         );
@@ -271,16 +285,13 @@ impl Writer<'_> {
         Value::Object(responses)
     }
 
-    /// The examples of a schema file, as examples of a body.
-    fn examples(&self, file: &str) -> Value {
+    /// The examples of a schema file, as far as the dealer offers what they show.
+    fn samples(&self, file: &str) -> Value {
         let bundle = bundle_below(self.spec, file, SCHEMAS);
         let mut listed =
             bundle.and_then(|mut bundle| Some(bundle.root.get_mut("examples")?.take())).unwrap_or_default();
         self.offered.prune(&mut listed);
-        let all = listed.as_array().into_iter().flatten().enumerate();
-        all.map(|(i, value)| (format!("example{}", i + 1), json!({"value": value})))
-            .collect::<Map<_, _>>()
-            .into()
+        listed
     }
 
     fn components(&self) -> Value {
@@ -311,6 +322,7 @@ impl Writer<'_> {
         if let Some(bundle) = bundle_below(self.spec, "error.schema.json", SCHEMAS) {
             schemas.insert("Error".into(), bundle.root);
         }
+        self.illustrator.schemas(&mut schemas);
         schemas.insert("Problem".into(), refusals::problem_schema());
         let mut components = json!({"schemas": schemas, "headers": self.headers()});
         let schemes = self.schemes();

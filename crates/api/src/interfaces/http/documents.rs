@@ -1,22 +1,31 @@
-//! The documents of this door: `openapi.json`, `openapi.yaml`, `docs`. Made once for each revision of a dealer.
+//! The documents of this door: `openapi.json`, `openapi.yaml`, `docs`. Made once for each revision of a dealer, and anew
+//! when what they show of its lot is over.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use actix_web::HttpResponse;
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderValue};
 use actix_web::web::Bytes;
-use contract::ContractVersion;
-use moka::sync::Cache;
+use contract::{ContractSpec, ContractVersion};
+use moka::future::Cache;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::specimens::{NotNow, Source, Specimens};
 use super::{describe, rendered, yaml};
 use crate::answer;
 use crate::interfaces::Visit;
 
 /// How long a copy may be used without asking.
 const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=300");
+/// How long a document is kept while the lot changes and still has what is shown of it. Copies may be as old, so prices
+/// and counts that it shows need not be newer; a lot that changes ten times a second costs no document each time.
+const KEPT: Duration = Duration::from_secs(300);
+/// How soon it is tried again to show something of a lot that could not be asked.
+const RETRY: Duration = Duration::from_secs(5);
 /// How much the documents of all dealers may take, in bytes.
 const MOST: u64 = 64 * 1024 * 1024;
 
@@ -27,6 +36,72 @@ struct Documents {
     html: Bytes,
     /// Of what all three say.
     digest: String,
+    made: Instant,
+    shows: Shows,
+}
+
+/// What a document shows of a lot that changes.
+enum Shows {
+    /// Nothing: the dealer keeps its lot for itself.
+    Nothing,
+    /// What the lot had in this version, and has as long as vehicles of these names are offered.
+    Lot { names: Vec<(&'static str, String)>, version: AtomicU64 },
+    /// The samples of the schemas, until the lot can be asked.
+    Samples,
+}
+
+impl Documents {
+    async fn made(source: &Source<'_>) -> Documents {
+        let (specimens, shows) = match source.gather().await {
+            Ok(specimens) => {
+                let names = specimens.lot.as_ref().map(|lot| lot.names.clone()).unwrap_or_default();
+                let shows = match specimens.version {
+                    Some(version) => Shows::Lot { names, version: version.into() },
+                    None => Shows::Nothing,
+                };
+                (specimens, shows)
+            }
+            Err(NotNow) => (Specimens::default(), Shows::Samples),
+        };
+        let tenant = &source.target.tenant;
+        let document = describe::document(tenant, source.spec, &specimens);
+        let json = document.to_string();
+        let digest = Sha256::digest(&json).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Documents {
+            yaml: yaml::written(&document).into(),
+            html: rendered::page(tenant, &document).into(),
+            json: json.into(),
+            digest,
+            made: Instant::now(),
+            shows,
+        }
+    }
+
+    /// Whether what they show is true. While a lot is as it was that costs a look at a number, else one at each of the
+    /// vehicles that are named.
+    async fn hold(&self, source: &Source<'_>) -> bool {
+        match &self.shows {
+            Shows::Nothing => true,
+            Shows::Samples => self.made.elapsed() < RETRY,
+            Shows::Lot { names, version } => {
+                if version.load(Ordering::Relaxed) == source.dealer.newest_inventory(&source.target.tenant) {
+                    return true;
+                }
+                if self.made.elapsed() >= KEPT {
+                    return false;
+                }
+                match source.still(names).await {
+                    Ok(Some(seen)) => {
+                        version.fetch_max(seen, Ordering::Relaxed);
+                        true
+                    }
+                    Ok(None) => false,
+                    // Nothing newer is known either.
+                    Err(NotNow) => true,
+                }
+            }
+        }
+    }
 }
 
 /// Which of the forms.
@@ -42,27 +117,26 @@ pub(in crate::interfaces) enum Form {
 
 type Key = (Uuid, i64, ContractVersion);
 
-fn documents(visit: &Visit<'_>) -> Option<Arc<Documents>> {
+async fn documents(visit: &Visit<'_>, spec: &'static ContractSpec) -> Arc<Documents> {
     static MADE: LazyLock<Cache<Key, Arc<Documents>>> = LazyLock::new(|| {
         let weigher = |_: &Key, made: &Arc<Documents>| {
             u32::try_from(made.json.len() + made.yaml.len() + made.html.len()).unwrap_or(u32::MAX)
         };
         Cache::builder().max_capacity(MOST).weigher(weigher).build()
     });
-    let (tenant, version) = (&visit.target.tenant, visit.target.contract);
-    let spec = version.spec()?;
-    let make = || {
-        let document = describe::document(tenant, spec);
-        let json = document.to_string();
-        let digits = Sha256::digest(&json).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        Arc::new(Documents {
-            yaml: yaml::written(&document).into(),
-            html: rendered::page(tenant, &document).into(),
-            json: json.into(),
-            digest: digits,
-        })
-    };
-    Some(MADE.get_with((tenant.id.0, tenant.revision, version), make))
+    let source = Source { dealer: visit.dealer, target: &visit.target, spec };
+    let tenant = &visit.target.tenant;
+    let key = (tenant.id.0, tenant.revision, spec.version);
+    let held = MADE.get(&key).await;
+    if let Some(held) = &held
+        && held.hold(&source).await
+    {
+        return Arc::clone(held);
+    }
+    // Whoever finds the same document to be over waits for the same new one.
+    let is_over = |now: &Arc<Documents>| held.as_ref().is_some_and(|held| Arc::ptr_eq(held, now));
+    let make = async { Arc::new(Documents::made(&source).await) };
+    MADE.entry(key).or_insert_with_if(make, is_over).await.into_value()
 }
 
 /// Answers with one of the documents.
@@ -71,7 +145,8 @@ pub(in crate::interfaces) async fn serve(visit: Visit<'_>, form: Form) -> HttpRe
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return answer::wrong_method(request, "GET, HEAD, OPTIONS");
     }
-    let Some(made) = documents(&visit) else { return answer::not_found(request) };
+    let Some(spec) = visit.target.contract.spec() else { return answer::not_found(request) };
+    let made = Box::pin(documents(&visit, spec)).await;
     let (media_type, body, suffix) = match form {
         Form::Json => ("application/json", &made.json, "j"),
         Form::Yaml => ("application/yaml", &made.yaml, "y"),

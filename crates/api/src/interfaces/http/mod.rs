@@ -3,6 +3,7 @@
 mod describe;
 mod documents;
 mod flatten;
+mod illustrate;
 mod narrow;
 mod next;
 mod parameters;
@@ -10,6 +11,7 @@ mod problem;
 mod reads;
 mod refusals;
 mod rendered;
+mod specimens;
 mod yaml;
 
 use actix_web::dev::Payload;
@@ -185,14 +187,22 @@ pub(super) async fn get(visit: Visit<'_>, first: &'static str) -> HttpResponse {
     let skill = read.skill.spec();
     let query = request.query_string();
     let data = Parameters::of(asked.spec, skill).payload(query, &members, &asked.call.tenant.policy);
+    // Before the answer: should the lot grow old meanwhile, the copy is asked for anew.
+    let old_since = asked.call.tenant.old_since();
     match Box::pin(asked.ask(skill, data)).await {
-        Ok((body, version)) => found(&asked, read, &path, body, version),
+        Ok((body, version)) => found(&asked, read, &path, body, (version, old_since)),
         Err(refused) => refused,
     }
 }
 
 /// The answer to a read that succeeded, or that nothing is new.
-fn found(asked: &Asked<'_>, read: &Read, path: &str, body: Vec<u8>, version: Option<u64>) -> HttpResponse {
+fn found(
+    asked: &Asked<'_>,
+    read: &Read,
+    path: &str,
+    body: Vec<u8>,
+    (version, old_since): (Option<u64>, Option<i64>),
+) -> HttpResponse {
     let tenant = &asked.call.tenant;
     let query = asked.request.query_string();
     let following =
@@ -206,6 +216,10 @@ fn found(asked: &Asked<'_>, read: &Read, path: &str, body: Vec<u8>, version: Opt
         format!("W/\"{}-{}-{}-{}", tenant.id.0.simple(), BUILD, asked.spec.version, tenant.revision);
     if let Some(version) = version {
         etag.push_str(&format!("-{version}"));
+        // An answer about an old lot says so, and is another one than when the lot was new.
+        if let Some(confirmed) = old_since {
+            etag.push_str(&format!("-c{confirmed}"));
+        }
     }
     if following.is_some() && asked.spec.paging == Paging::Cursor {
         let now = chrono::Utc::now().timestamp().unsigned_abs();

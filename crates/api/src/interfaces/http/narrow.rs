@@ -35,6 +35,14 @@ impl<'a> Offered<'a> {
         self.fields().is_none_or(|offered| offered.iter().any(|one| one.as_str() == name))
     }
 
+    /// A field to sort by: the wanted one, or the first of those that the dealer offers instead.
+    pub(super) fn sort_field(&self, wanted: &'static str) -> Option<&'static str> {
+        match self.fields() {
+            Some(fields) if !self.has_field(wanted) => fields.first().map(|field| field.as_str()),
+            _ => Some(wanted),
+        }
+    }
+
     /// Whether a parameter is offered.
     pub(super) fn has(&self, parameter: &Parameter) -> bool {
         let fallback = self.tenant.policy.default_sort.field.as_str();
@@ -187,6 +195,9 @@ impl<'a> Offered<'a> {
         let policy = &self.tenant.policy;
         if let Some(members) = limit.as_object_mut() {
             members.insert("default".into(), policy.page_size().into());
+            // Not as `maximum`: larger ones, up to the contract's, are taken and answered with as many as there are on
+            // a page. A document that forbade them would be found to be wrong by whoever tries.
+            members.insert("x-effective-maximum".into(), policy.max_limit.into());
             members.insert("examples".into(), json!([policy.max_limit.min(12)]));
         }
         self.explain(
