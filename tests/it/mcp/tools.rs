@@ -24,6 +24,12 @@ async fn schemas_are_whole_and_type_may_be_left_out() {
         for tool in assistant.tools().await {
             let name = tool["name"].as_str().unwrap();
             let words = tool["description"].as_str().unwrap();
+            // What a model may copy is not the dealer or the vehicle of the contract's samples.
+            let all = tool.to_string().to_lowercase();
+            assert!(
+                !["tidewater", "tw-2204", "4s4btgud5r3217409"].iter().any(|sample| all.contains(sample)),
+                "{name}"
+            );
             assert!(words.len() > 80 && !words.contains("inventory.vehicle"), "{name}: {words}");
             for member in ["inputSchema", "outputSchema"] {
                 let schema = &tool[member];

@@ -8,6 +8,8 @@ use dealer::Tenant;
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
+use crate::interfaces::samples::scrub;
+
 /// `aap_` and the skill's id, its dots as underscores.
 pub(super) fn name(skill: &SkillSpec) -> String {
     format!("aap_{}", skill.id.as_str().replace('.', "_"))
@@ -143,9 +145,12 @@ fn output(spec: &ContractSpec, skill: &SkillSpec) -> JsonObject {
     })))
 }
 
-fn object(value: Option<Value>) -> JsonObject {
-    match value {
-        Some(Value::Object(members)) => members,
+/// A schema without the samples of the contract's: a model that copied their dealer or their vehicle would be refused.
+fn object(schema: Option<Value>) -> JsonObject {
+    let mut schema = schema.unwrap_or_default();
+    scrub(&mut schema);
+    match schema {
+        Value::Object(members) => members,
         _ => Map::new(),
     }
 }
