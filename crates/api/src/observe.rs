@@ -38,6 +38,8 @@ struct Trail {
     /// Who asks, as far as that can be believed.
     client: Option<IpAddr>,
     note: Note,
+    /// Where a request is several questions, what the others turned out to be.
+    beside: Vec<Note>,
 }
 
 /// The id of a request; empty outside of [`answer`].
@@ -56,6 +58,16 @@ pub(crate) fn client(request: &HttpRequest) -> Option<IpAddr> {
 pub(crate) fn note(request: &HttpRequest, note: Note) {
     if let Some(trail) = request.extensions_mut().get_mut::<Trail>() {
         trail.note = note;
+    }
+}
+
+/// Notes one more thing that the request turned out to be, beside what was noted before.
+pub(crate) fn note_beside(request: &HttpRequest, note: Note) {
+    if let Some(trail) = request.extensions_mut().get_mut::<Trail>() {
+        let before = std::mem::replace(&mut trail.note, note);
+        if !before.interface.is_empty() {
+            trail.beside.push(before);
+        }
     }
 }
 
@@ -93,7 +105,12 @@ async fn observed(state: &ApiState, request: &HttpRequest, payload: Payload) -> 
     let id = id_of(request, state);
     let client = state.proxies().client(request);
     let span = span_of(request, &id, client);
-    request.extensions_mut().insert(Trail { id: id.clone(), client, note: Note::default() });
+    request.extensions_mut().insert(Trail {
+        id: id.clone(),
+        client,
+        note: Note::default(),
+        beside: Vec::new(),
+    });
 
     // Polled in place, so that the span is still at hand afterwards and need not be counted twice.
     let mut running = std::pin::pin!(address::serve(request, payload, state).instrument(span));
@@ -108,7 +125,8 @@ async fn observed(state: &ApiState, request: &HttpRequest, payload: Payload) -> 
         response.head_mut().set_connection_type(ConnectionType::Close);
     }
     let status = response.status().as_u16();
-    let note = request.extensions().get::<Trail>().map(|trail| trail.note).unwrap_or_default();
+    let trail = request.extensions_mut().remove::<Trail>();
+    let (note, beside) = trail.map(|trail| (trail.note, trail.beside)).unwrap_or_default();
     // Below, the line says it itself; so only traces need it, and they are there where spans of this level are.
     if status >= 500 || tracing::span_enabled!(Level::DEBUG) {
         span.record("status", status);
@@ -122,7 +140,7 @@ async fn observed(state: &ApiState, request: &HttpRequest, payload: Payload) -> 
             KeyValue::new("http.response.status_code", i64::from(status)),
         ],
     );
-    if !note.outcome.is_empty() {
+    for note in beside.iter().chain([&note]).filter(|note| !note.outcome.is_empty()) {
         meters.calls.add(
             1,
             &[

@@ -115,7 +115,10 @@ async fn errors_of_the_protocol_are_errors() {
         ] {
             let error = assistant.error(method, params.clone()).await;
             assert_eq!(error["code"], code, "{version} {method} {params}: {error}");
-            assert!(error["message"].as_str().is_some_and(|words| !words.is_empty()), "{error}");
+            let words = error["message"].as_str().unwrap();
+            assert!(words.contains(' '), "{error}");
+            // Which method it was is said, in a sentence.
+            assert!(code != -32601 || words.contains(&format!("\"{method}\" is not served")), "{error}");
         }
     }
     let assistant = Assistant::new(platform, "harbor");

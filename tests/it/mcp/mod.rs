@@ -1,5 +1,6 @@
 //! MCP from outside: raw messages, in each protocol version that is spoken.
 
+mod batches;
 mod door;
 mod errors;
 mod resources;

@@ -17,7 +17,19 @@ pub(super) struct Message<'a> {
     pub(super) text: Cow<'a, str>,
     /// Its id as JSON text; `null` where there is none.
     pub(super) id: &'a str,
+    /// The method.
+    pub(super) method: Cow<'a, str>,
 }
+
+/// A body: one message, or several at once.
+pub(super) enum Body<'a> {
+    One(Message<'a>),
+    /// Each answered by itself, whatever the others are.
+    Batch(Vec<Result<Message<'a>, Unread<'a>>>),
+}
+
+/// How many messages a batch may hold: few bytes ask for much, and one request must not occupy us for long.
+pub(super) const MOST: usize = 50;
 
 /// A message that is refused before anything of it is looked at.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,47 +64,60 @@ impl Unread<'_> {
     }
 }
 
-/// Reads a body.
+/// Reads a body. Batches are taken where the version of the protocol has them.
 ///
 /// # Errors
-/// What is wrong with it as a message of JSON-RPC.
-pub(super) fn read(body: &[u8]) -> Result<Message<'_>, Unread<'_>> {
-    let refuse = |number, words| Err(Unread { number, words, id: "null" });
+/// What is wrong with it as a whole.
+pub(super) fn read(body: &[u8], batches: bool) -> Result<Body<'_>, Unread<'_>> {
     let Ok(text) = std::str::from_utf8(body) else {
-        return refuse(-32700, "The body is not UTF-8.");
+        return Err(Unread { number: -32700, words: "The body is not UTF-8.", id: "null" });
     };
     if json::deeper_than(body, MAX_DEPTH) {
-        return refuse(-32600, "The body nests deeper than 64 levels.");
+        return refuse("The body nests deeper than 64 levels.");
     }
+    if let Ok(messages) = serde_json::from_str::<Vec<&RawValue>>(text) {
+        return match messages.len() {
+            _ if !batches => refuse("This version of the protocol has no batches; send one message."),
+            0 => refuse("A batch must hold a message."),
+            1..=MOST => Ok(Body::Batch(messages.into_iter().map(|raw| message(raw.get())).collect())),
+            _ => refuse("A batch may hold 50 messages; send several."),
+        };
+    }
+    message(text).map(Body::One)
+}
+
+fn refuse<'a, T>(words: &'static str) -> Result<T, Unread<'a>> {
+    Err(Unread { number: -32600, words, id: "null" })
+}
+
+fn message(text: &str) -> Result<Message<'_>, Unread<'_>> {
     let Some(object) = RawObject::parse(text) else {
         return match serde_json::from_str::<&RawValue>(text) {
-            Ok(raw) if raw.get().starts_with('[') => {
-                refuse(-32600, "Batches are not served; send one message.")
-            }
-            Ok(_) => refuse(-32600, "A message must be an object."),
-            Err(_) => refuse(-32700, "The body is not JSON."),
+            Ok(_) => refuse("A message must be an object."),
+            Err(_) => Err(Unread { number: -32700, words: "The body is not JSON.", id: "null" }),
         };
     };
     if object.get("jsonrpc").map(json::string) != Some(Ok(Cow::Borrowed("2.0"))) {
-        return refuse(-32600, "jsonrpc must be 2.0, as a string.");
+        return refuse("jsonrpc must be 2.0, as a string.");
     }
     let id = object.get("id");
     if id.is_some_and(|id| !is_id(id)) {
-        return refuse(-32600, "The id must be a string or a whole number.");
+        return refuse("The id must be a string or a whole number.");
     }
     let id = id.map_or("null", RawValue::get);
-    match object.get("method").map(json::string) {
-        Some(Ok(_) | Err(NotText::LoneSurrogate)) => {}
-        Some(Err(NotText::OtherType)) => return refuse(-32600, "method must be a string."),
+    let method = match object.get("method").map(json::string) {
+        Some(Ok(method)) => method,
+        Some(Err(NotText::LoneSurrogate)) => Cow::Borrowed("\u{fffd}"),
+        Some(Err(NotText::OtherType)) => return refuse("method must be a string."),
         None if object.get("result").is_some() || object.get("error").is_some() => {
-            return refuse(-32600, "Nothing was asked of you, so there is nothing to answer.");
+            return refuse("Nothing was asked of you, so there is nothing to answer.");
         }
-        None => return refuse(-32600, "A message needs a method."),
-    }
+        None => return refuse("A message needs a method."),
+    };
     if object.get("params").is_some_and(|params| !params.get().starts_with('{')) {
         return Err(Unread { number: -32602, words: "params must be an object.", id });
     }
-    Ok(Message { text: readable(text), id })
+    Ok(Message { text: readable(text), id, method })
 }
 
 /// MCP has strings and whole numbers; numbers that the SDK would have to round are none.
@@ -125,10 +150,28 @@ mod tests {
     use super::*;
 
     fn refused(text: &str) -> (i32, &str) {
-        let Err(unread) = read(text.as_bytes()) else { panic!("{text}") };
+        let Err(unread) = read(text.as_bytes(), false) else { panic!("{text}") };
         let answer: serde_json::Value = serde_json::from_str(&unread.encode()).unwrap();
         assert_eq!(answer["error"]["code"], unread.number);
         (unread.number, unread.id)
+    }
+
+    fn one(text: &str) -> Message<'_> {
+        let Ok(Body::One(message)) = read(text.as_bytes(), true) else { panic!("{text}") };
+        message
+    }
+
+    #[test]
+    fn a_batch_is_read_message_by_message_where_there_are_batches() {
+        let text = r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},7,{"jsonrpc":"2.0","id":2}]"#;
+        let Ok(Body::Batch(messages)) = read(text.as_bytes(), true) else { panic!() };
+        let ids: Vec<_> =
+            messages.iter().map(|one| one.as_ref().map(|one| one.id).map_err(|e| e.number)).collect();
+        assert_eq!(ids, [Ok("1"), Err(-32600), Err(-32600)]);
+        assert_eq!(refused(text), (-32600, "null"));
+        for wrong in ["[]".to_owned(), format!("[{}1]", "1,".repeat(MOST))] {
+            assert_eq!(read(wrong.as_bytes(), true).err().map(|unread| unread.number), Some(-32600));
+        }
     }
 
     #[test]
@@ -161,14 +204,13 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"","method":"ping","params":{"a":1e5}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         ] {
-            assert_eq!(read(text.as_bytes()).ok().unwrap().text, text);
+            assert_eq!(one(text).text, text);
         }
         let odd = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"a":1e999,"b":"\ud800","c":{}}}}}"#,
             "9".repeat(400)
         );
-        let read = read(odd.as_bytes()).ok().unwrap();
-        let value: serde_json::Value = serde_json::from_str(&read.text).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&one(&odd).text).unwrap();
         assert_eq!(value["params"]["b"], "\u{fffd}");
         assert_eq!(value["params"]["c"], f64::MAX);
     }
