@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use store::{DirectoryRow, TenantId, TenantState, VersionRow};
 
+use crate::freshness::Freshness;
 use crate::tenant::Tenant;
 
 /// One look of so many goes to the cache of dealers all the same, which keeps those that it is asked for.
@@ -94,6 +95,8 @@ struct Maps {
     by_id: HashMap<TenantId, Entry>,
     by_slug: HashMap<String, TenantId>,
     by_domain: HashMap<String, TenantId>,
+    /// What dealers of all revisions share; asked for before there is an entry, and kept without one.
+    freshness: HashMap<TenantId, Arc<Freshness>>,
 }
 
 impl Directory {
@@ -139,6 +142,8 @@ impl Directory {
         let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
         // A notice may have told of a newer version since the row was read.
         let heard = maps.by_id.get(&row.tenant_id).map_or(0, |entry| entry.inventory_version);
+        let freshness = maps.freshness.entry(row.tenant_id).or_default();
+        freshness.set(row.confirmed_at, row.fresh_until);
         maps.forget(row.tenant_id);
         maps.by_slug.insert(row.slug.clone(), row.tenant_id);
         for domain in &row.domains {
@@ -163,11 +168,20 @@ impl Directory {
     /// Everything anew, older numbers too: for a database that was put back to an earlier state.
     pub(crate) fn reset(&self, rows: Vec<DirectoryRow>) {
         let fresh = Directory::default();
+        let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
+        // Dealers that requests hold go on sharing them.
+        fresh.maps.write().unwrap_or_else(PoisonError::into_inner).freshness =
+            std::mem::take(&mut maps.freshness);
         for row in rows {
             fresh.put(row);
         }
-        let fresh = fresh.maps.into_inner().unwrap_or_else(PoisonError::into_inner);
-        *self.maps.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        *maps = fresh.maps.into_inner().unwrap_or_else(PoisonError::into_inner);
+    }
+
+    /// How fresh a dealer's lot is: one for all times and revisions of the dealer.
+    pub(crate) fn freshness(&self, id: TenantId) -> Arc<Freshness> {
+        let mut maps = self.maps.write().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(maps.freshness.entry(id).or_default())
     }
 
     /// Has every dealer asked for anew. What somebody took from the cache before is not put at hand any more.
@@ -215,6 +229,9 @@ impl Directory {
         let mut news = News::default();
         for row in rows {
             let known = maps.by_id.get(&row.tenant_id);
+            if let Some(freshness) = maps.freshness.get(&row.tenant_id) {
+                freshness.set(row.confirmed_at, row.fresh_until);
+            }
             news.lower |= known.is_some_and(|known| is_lower(row, (known.revision, known.inventory_version)));
             match known {
                 Some(known) if (known.revision, known.state) == (row.revision, row.state) => {

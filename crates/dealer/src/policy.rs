@@ -50,6 +50,9 @@ pub struct Policy {
     /// How far in the future a consent may lie, in seconds.
     #[serde(deserialize_with = "whole")]
     pub consent_clock_skew_seconds: u32,
+    /// After so many hours without a good file of its feeds a dealer's answers say how old its lot is.
+    #[serde(deserialize_with = "whole")]
+    pub freshness_hours: u32,
     /// Channels the dealer works.
     pub follow_up_channels: Vec<Channel>,
     /// For tests of failures: kept, and without effect in a build that injects no faults.
@@ -77,6 +80,7 @@ impl Default for Policy {
             idempotency_hours: 24,
             duplicate_hours: 24,
             consent_clock_skew_seconds: 300,
+            freshness_hours: 36,
             follow_up_channels: vec![Channel::Phone, Channel::Email, Channel::Sms],
             fault: None,
             clock: None,
@@ -141,6 +145,9 @@ impl Policy {
         }
         if self.consent_clock_skew_seconds > 86_400 {
             add("/consent_clock_skew_seconds", "must not be above 86400, which is a day");
+        }
+        if !(1..=8760).contains(&self.freshness_hours) {
+            add("/freshness_hours", "must be between 1 and 8760, which is a year");
         }
         let channels = &self.follow_up_channels;
         if channels.is_empty() {
@@ -301,6 +308,8 @@ mod tests {
             ),
             (json!({"appointment_slot_minutes": 4}), "/appointment_slot_minutes"),
             (json!({"appointment_capacity": 0}), "/appointment_capacity"),
+            (json!({"freshness_hours": 0}), "/freshness_hours"),
+            (json!({"freshness_hours": 8761}), "/freshness_hours"),
             (json!({"follow_up_channels": ["sms", "sms"]}), "/follow_up_channels"),
             (json!({"follow_up_channels": []}), "/follow_up_channels"),
         ] {

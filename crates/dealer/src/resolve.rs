@@ -85,7 +85,8 @@ impl Inner {
             let rooftops = tx.rooftops().await?;
             let cards = tx.cards().await?;
             let keys = tx.caller_keys().await?;
-            let tenant = Tenant::from_rows(&row, &rooftops, cards, &keys, &self.addresses)?;
+            let mut tenant = Tenant::from_rows(&row, &rooftops, cards, &keys, &self.addresses)?;
+            tenant.freshness = self.directory.freshness(id);
             self.key_sets.follow(id, tenant.access.oauth().map(|oauth| oauth.jwks_uri.as_str()));
             Ok(Arc::new(tenant))
         };

@@ -10,6 +10,7 @@ use store::{CallerKeyRow, CardRow, RooftopRow, TenantId, TenantRow};
 use uuid::Uuid;
 
 use crate::callers::{Access, CallersRule};
+use crate::freshness::Freshness;
 use crate::leads::Rooftop;
 use crate::origin::Addresses;
 use crate::policy::Policy;
@@ -63,6 +64,8 @@ pub struct Tenant {
     pub information: Bytes,
     /// What leads need to know of them, in their order.
     pub(crate) rooftops: Vec<Rooftop>,
+    /// Until when the lot counts as fresh; shared by all revisions.
+    pub(crate) freshness: Arc<Freshness>,
     cards: Vec<(ContractVersion, Arc<Card>)>,
 }
 
@@ -131,6 +134,7 @@ impl Tenant {
             base: addresses.base(row.into()),
             information: Bytes::from(information(row, rooftops).to_string()),
             rooftops: rooftops.iter().map(Rooftop::from_row).collect(),
+            freshness: Arc::default(),
             cards,
         })
     }
@@ -138,6 +142,11 @@ impl Tenant {
     /// The card of a contract, if the dealer publishes one.
     pub fn card(&self, contract: ContractVersion) -> Option<&Arc<Card>> {
         self.cards.iter().find(|(version, _)| *version == contract).map(|(_, card)| card)
+    }
+
+    /// When the dealer's sources last confirmed its lot (unix seconds), where that is so long ago that answers say so.
+    pub fn old_since(&self) -> Option<i64> {
+        self.freshness.old_since(self.policy.now().timestamp())
     }
 
     /// The contracts in which the dealer can be asked and has a card, the default one first where it is among them:

@@ -4,7 +4,7 @@ use contract::payload::InventorySearchRequest;
 use contract::{Fault, SkillId};
 use serde_json::Value;
 
-use super::{Skill, close_payload, open_payload, search};
+use super::{Skill, close_lot_payload, open_payload, search};
 use crate::{Call, Dealer};
 
 pub(crate) struct Facets;
@@ -24,7 +24,7 @@ impl Skill for Facets {
         let view = dealer.inner.lot(call).await?;
         open_payload(out, Self::ID);
         out.extend_from_slice(&inventory::facets(&view.current.snapshot, &request.filters));
-        close_payload(out, call);
+        close_lot_payload(out, call);
         Ok(Some(view.current.snapshot.version()))
     }
 }

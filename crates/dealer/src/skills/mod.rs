@@ -156,10 +156,27 @@ pub(crate) fn open_payload(out: &mut Vec<u8>, id: SkillId) {
 
 /// Ends a payload, with the note that a sandbox dealer owes its callers.
 pub(crate) fn close_payload(out: &mut Vec<u8>, call: &Call) {
-    if call.tenant.sandbox {
-        out.extend_from_slice(b",\"message\":\"Sandbox dealer: for trying out; nothing here is for sale.\"");
+    write_message(out, call.tenant.sandbox.then_some(SANDBOX), None);
+}
+
+/// Ends a payload about the lot: past the dealer's limit it says how old the lot is (FEEDS.md 9).
+pub(crate) fn close_lot_payload(out: &mut Vec<u8>, call: &Call) {
+    let old = call.tenant.freshness.sentence(call.tenant.policy.now().timestamp());
+    write_message(out, call.tenant.sandbox.then_some(SANDBOX), old.as_deref());
+}
+
+const SANDBOX: &str = "Sandbox dealer: for trying out; nothing here is for sale.";
+
+/// Notes for whoever reads the answer, in the one member that every contract has for them. Nothing in them has to be
+/// escaped.
+fn write_message(out: &mut Vec<u8>, first: Option<&str>, second: Option<&str>) {
+    let mut before: &[u8] = b",\"message\":\"";
+    for note in [first, second].into_iter().flatten() {
+        out.extend_from_slice(before);
+        out.extend_from_slice(note.as_bytes());
+        before = b" ";
     }
-    out.push(b'}');
+    out.extend_from_slice(if before == b" " { b"\"}" } else { b"}" });
 }
 
 #[cfg(test)]
@@ -172,6 +189,20 @@ mod tests {
         for id in &ids {
             assert_eq!(ids.iter().filter(|other| *other == id).count(), 1);
             assert!(SKILL_SPECS.iter().any(|spec| spec.id == *id));
+        }
+    }
+
+    #[test]
+    fn notes_are_one_member_however_many_there_are() {
+        for (first, second, end) in [
+            (None, None, "}"),
+            (Some("a."), None, ",\"message\":\"a.\"}"),
+            (None, Some("b."), ",\"message\":\"b.\"}"),
+            (Some("a."), Some("b."), ",\"message\":\"a. b.\"}"),
+        ] {
+            let mut out = Vec::new();
+            write_message(&mut out, first, second);
+            assert_eq!(String::from_utf8(out).unwrap(), end);
         }
     }
 

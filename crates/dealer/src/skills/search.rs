@@ -8,7 +8,7 @@ use inventory::{Page, Start};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Skill, close_payload, open_payload};
+use super::{Skill, close_lot_payload, open_payload};
 use crate::lot::CURSOR_SECONDS;
 use crate::policy::FILTERS;
 use crate::{Call, Dealer, unix_now};
@@ -70,7 +70,7 @@ impl Asked<'_> {
         out.extend_from_slice(b",\"skip\":");
         out.extend_from_slice(skip.to_string().as_bytes());
         close_result(out, &page);
-        close_payload(out, self.call);
+        close_lot_payload(out, self.call);
         Ok(Some(snapshot.version()))
     }
 
@@ -134,7 +134,7 @@ impl Asked<'_> {
         text(sort.order.as_str());
         text("\"}");
         close_result(out, &page);
-        close_payload(out, call);
+        close_lot_payload(out, call);
         Ok(Some(version))
     }
 }

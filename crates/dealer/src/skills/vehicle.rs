@@ -5,7 +5,7 @@ use contract::{Fault, FaultCode, SkillId};
 use inventory::Found;
 use serde_json::Value;
 
-use super::{Skill, close_payload, open_payload};
+use super::{Skill, close_lot_payload, open_payload};
 use crate::{Call, Dealer};
 
 pub(crate) struct Vehicle;
@@ -28,7 +28,7 @@ impl Skill for Vehicle {
             Found::Live { document, .. } => {
                 open_payload(out, Self::ID);
                 out.extend_from_slice(document.as_bytes());
-                close_payload(out, call);
+                close_lot_payload(out, call);
                 Ok(Some(view.current.snapshot.version()))
             }
             Found::Removed => Err(Fault::new(
