@@ -45,18 +45,25 @@ enum Shows {
     /// Nothing: the dealer keeps its lot for itself.
     Nothing,
     /// What the lot had in this version, and has as long as vehicles of these names are offered.
-    Lot { names: Vec<(&'static str, String)>, version: AtomicU64 },
+    Lot {
+        names: Vec<(&'static str, String)>,
+        version: AtomicU64,
+        /// Since when answers say that the lot is old, if they did.
+        old_since: Option<i64>,
+    },
     /// The samples of the schemas, until the lot can be asked.
     Samples,
 }
 
 impl Documents {
     async fn made(source: &Source<'_>) -> Documents {
+        // Before the answers: should the lot grow old meanwhile, they are asked for anew.
+        let old_since = source.target.tenant.old_since();
         let (specimens, shows) = match source.gather().await {
             Ok(specimens) => {
                 let names = specimens.lot.as_ref().map(|lot| lot.names.clone()).unwrap_or_default();
                 let shows = match specimens.version {
-                    Some(version) => Shows::Lot { names, version: version.into() },
+                    Some(version) => Shows::Lot { names, version: version.into(), old_since },
                     None => Shows::Nothing,
                 };
                 (specimens, shows)
@@ -83,7 +90,8 @@ impl Documents {
         match &self.shows {
             Shows::Nothing => true,
             Shows::Samples => self.made.elapsed() < RETRY,
-            Shows::Lot { names, version } => {
+            Shows::Lot { old_since, .. } if *old_since != source.target.tenant.old_since() => false,
+            Shows::Lot { names, version, .. } => {
                 if version.load(Ordering::Relaxed) == source.dealer.newest_inventory(&source.target.tenant) {
                     return true;
                 }
