@@ -92,6 +92,33 @@ pub struct FoundVehicle {
 /// Rows a statement carries.
 const CHUNK: usize = 2000;
 
+/// The statement that writes units of a source, with what is to be done about those that are there.
+macro_rules! insert_units {
+    ($conflict:tt, $id:expr, $source:expr, $run:expr, $chunk:expr) => {
+        sqlx::query!(
+            "insert into source_units (tenant_id, source_id, run_id, vehicle_id, vin, stock, rooftop_key, price,
+                                       unit_hash, source_row, unit)
+             select $1, $2, $3, u.vehicle_id, u.vin, u.stock, u.rooftop_key, u.price, u.unit_hash, u.source_row,
+                    u.unit
+             from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bytea[],
+                         $10::integer[], $11::bytea[])
+                  as u (vehicle_id, vin, stock, rooftop_key, price, unit_hash, source_row, unit)"
+                + $conflict,
+            $id.0,
+            $source,
+            $run,
+            &$chunk.iter().map(|unit| unit.vehicle_id.as_str()).collect::<Vec<_>>() as &[&str],
+            &$chunk.iter().map(|unit| unit.vin.as_deref()).collect::<Vec<_>>() as &[Option<&str>],
+            &$chunk.iter().map(|unit| unit.stock.as_deref()).collect::<Vec<_>>() as &[Option<&str>],
+            &$chunk.iter().map(|unit| unit.rooftop_key.as_deref()).collect::<Vec<_>>() as &[Option<&str>],
+            &$chunk.iter().map(|unit| unit.price).collect::<Vec<_>>() as &[Option<i64>],
+            &$chunk.iter().map(|unit| &unit.hash[..]).collect::<Vec<_>>() as &[&[u8]],
+            &$chunk.iter().map(|unit| unit.source_row).collect::<Vec<_>>() as &[i32],
+            &$chunk.iter().map(|unit| packed::pack(&unit.unit)).collect::<Vec<_>>(),
+        )
+    };
+}
+
 impl TenantTx {
     /// What is known of each unit of a source, to find out what a file changes.
     #[instrument(name = "store.unit_hashes", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select source_units"))]
@@ -179,6 +206,8 @@ impl TenantTx {
     }
 
     /// Writes what a source says now of these units, each id at most once. Answers how many rows were written.
+    ///
+    /// The caller holds [`TenantTx::lock_inventory`]: whether the source has units already is looked at once.
     #[instrument(name = "store.upsert_units", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "upsert source_units", rows = units.len()))]
     pub async fn upsert_units(
         &mut self,
@@ -187,42 +216,32 @@ impl TenantTx {
         units: &[SourceUnitRow],
     ) -> Result<u64, Error> {
         let id = self.id();
+        let known = sqlx::query_scalar!(
+            r#"select exists (select from source_units where tenant_id = $1 and source_id = $2) as "known!""#,
+            id.0,
+            source
+        )
+        .fetch_one(self.conn())
+        .await?;
         let mut written = 0;
         for chunk in units.chunks(CHUNK) {
-            let maybe = |of: fn(&SourceUnitRow) -> Option<&str>| -> Vec<Option<&str>> {
-                chunk.iter().map(of).collect()
+            let done = if known {
+                insert_units!(
+                    " on conflict (tenant_id, source_id, vehicle_id) do update set
+                          run_id = excluded.run_id, vin = excluded.vin, stock = excluded.stock,
+                          rooftop_key = excluded.rooftop_key, price = excluded.price,
+                          unit_hash = excluded.unit_hash, source_row = excluded.source_row, unit = excluded.unit",
+                    id,
+                    source,
+                    run,
+                    chunk
+                )
+                .execute(self.conn())
+                .await?
+            } else {
+                // A first load: to be ready for a conflict would nearly double its cost.
+                insert_units!("", id, source, run, chunk).execute(self.conn()).await?
             };
-            let ids: Vec<&str> = chunk.iter().map(|unit| unit.vehicle_id.as_str()).collect();
-            let prices: Vec<Option<i64>> = chunk.iter().map(|unit| unit.price).collect();
-            let hashes: Vec<&[u8]> = chunk.iter().map(|unit| &unit.hash[..]).collect();
-            let rows: Vec<i32> = chunk.iter().map(|unit| unit.source_row).collect();
-            let units: Vec<Vec<u8>> = chunk.iter().map(|unit| packed::pack(&unit.unit)).collect();
-            let done = sqlx::query!(
-                "insert into source_units (tenant_id, source_id, run_id, vehicle_id, vin, stock, rooftop_key, price,
-                                           unit_hash, source_row, unit)
-                 select $1, $2, $3, u.vehicle_id, u.vin, u.stock, u.rooftop_key, u.price, u.unit_hash, u.source_row,
-                        u.unit
-                 from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bytea[],
-                             $10::integer[], $11::bytea[])
-                      as u (vehicle_id, vin, stock, rooftop_key, price, unit_hash, source_row, unit)
-                 on conflict (tenant_id, source_id, vehicle_id) do update set
-                      run_id = excluded.run_id, vin = excluded.vin, stock = excluded.stock,
-                      rooftop_key = excluded.rooftop_key, price = excluded.price, unit_hash = excluded.unit_hash,
-                      source_row = excluded.source_row, unit = excluded.unit",
-                id.0,
-                source,
-                run,
-                &ids as &[&str],
-                &maybe(|unit| unit.vin.as_deref()) as &[Option<&str>],
-                &maybe(|unit| unit.stock.as_deref()) as &[Option<&str>],
-                &maybe(|unit| unit.rooftop_key.as_deref()) as &[Option<&str>],
-                &prices as &[Option<i64>],
-                &hashes as &[&[u8]],
-                &rows,
-                &units,
-            )
-            .execute(self.conn())
-            .await?;
             written += done.rows_affected();
         }
         Ok(written)

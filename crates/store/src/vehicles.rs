@@ -19,11 +19,13 @@ impl TenantTx {
     /// Writes units as they are now; those already there are replaced, removed ones come back. Answers how many
     /// rows were written.
     ///
-    /// `updated_at` is kept to the microsecond. Of two units with one `vehicle_id` the last wins.
+    /// `updated_at` is kept to the microsecond. Of two units with one `vehicle_id` the last wins. The caller holds
+    /// [`TenantTx::lock_inventory`]: whether the lot is empty is looked at once.
     #[instrument(name = "store.upsert_listings", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "upsert vehicles", rows = listings.len()))]
     pub async fn upsert_listings(&mut self, version: u64, listings: &[Listing]) -> Result<u64, Error> {
         let id = self.id();
         let unique = last_of_each(listings, |listing| &listing.vehicle_id);
+        let into_empty = !self.has_lot().await?;
         let mut written = 0;
         for chunk in unique.chunks(CHUNK) {
             let ids: Vec<&str> = chunk.iter().map(|unit| unit.vehicle_id.as_str()).collect();
@@ -34,12 +36,17 @@ impl TenantTx {
             )
             .execute(self.conn())
             .await?;
-            written += self.upsert_chunk(version, chunk).await?;
+            written += self.upsert_chunk(version, chunk, into_empty).await?;
         }
         Ok(written)
     }
 
-    async fn upsert_chunk(&mut self, version: u64, units: &[&Listing]) -> Result<u64, Error> {
+    async fn upsert_chunk(
+        &mut self,
+        version: u64,
+        units: &[&Listing],
+        into_empty: bool,
+    ) -> Result<u64, Error> {
         let id = self.id();
         let separator = separator(units);
         // Rows of ragged arrays cannot be unnested: each list travels as one text. It begins with a separator,
@@ -61,83 +68,95 @@ impl TenantTx {
         let updated_at: Vec<DateTime<Utc>> = units.iter().map(|unit| unit.updated_at).collect();
         let hashes: Vec<&[u8]> = units.iter().map(|unit| &unit.content_hash[..]).collect();
 
-        let done = sqlx::query!(
-            "insert into vehicles
-                 (tenant_id, row_version, render_version, vehicle_id, vin, stock, status, condition, vehicle_type,
-                  rooftop, year, make, model, trim, body, fuel, driveline, transmission, engine, exterior_color,
-                  interior_color, charge_port, dc_fast_charge, price_usd, list_price_usd, msrp_usd, mileage_mi,
-                  displacement_cc, electric_range_mi, description, updated_at, content_hash, listing, detail,
-                  features)
-             select $1, $2, $3, u.vehicle_id, u.vin, u.stock, u.status, u.condition, u.vehicle_type,
-                  u.rooftop, u.year, u.make, u.model, u.trim, u.body, u.fuel, u.driveline, u.transmission, u.engine,
-                  u.exterior_color, u.interior_color, u.charge_port, u.dc_fast_charge, u.price_usd,
-                  u.list_price_usd, u.msrp_usd, u.mileage_mi, u.displacement_cc, u.electric_range_mi,
-                  u.description, u.updated_at, u.content_hash, u.listing, u.detail,
-                  (string_to_array(u.features, $4))[2:]
-             from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
-                         $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[],
-                         $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[],
-                         $24::boolean[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bigint[],
-                         $29::bigint[], $30::double precision[], $31::text[], $32::timestamptz[], $33::bytea[],
-                         $34::text[], $35::text[], $36::text[])
-                  as u (vehicle_id, vin, stock, status, condition, vehicle_type, rooftop, year, make, model, trim,
-                        body, fuel, driveline, transmission, engine, exterior_color, interior_color, charge_port,
-                        dc_fast_charge, price_usd, list_price_usd, msrp_usd, mileage_mi, displacement_cc,
-                        electric_range_mi, description, updated_at, content_hash, listing, detail, features)
-             on conflict (tenant_id, vehicle_id) do update set
-                  row_version = excluded.row_version, render_version = excluded.render_version,
-                  vin = excluded.vin, stock = excluded.stock, status = excluded.status,
-                  condition = excluded.condition, vehicle_type = excluded.vehicle_type,
-                  rooftop = excluded.rooftop, year = excluded.year, make = excluded.make, model = excluded.model,
-                  trim = excluded.trim, body = excluded.body, fuel = excluded.fuel,
-                  driveline = excluded.driveline, transmission = excluded.transmission, engine = excluded.engine,
-                  exterior_color = excluded.exterior_color, interior_color = excluded.interior_color,
-                  charge_port = excluded.charge_port, dc_fast_charge = excluded.dc_fast_charge,
-                  price_usd = excluded.price_usd, list_price_usd = excluded.list_price_usd,
-                  msrp_usd = excluded.msrp_usd, mileage_mi = excluded.mileage_mi,
-                  displacement_cc = excluded.displacement_cc, electric_range_mi = excluded.electric_range_mi,
-                  description = excluded.description, updated_at = excluded.updated_at,
-                  content_hash = excluded.content_hash, listing = excluded.listing, detail = excluded.detail,
-                  features = excluded.features",
-            id.0,
-            to_bigint(version),
-            RENDER_VERSION,
-            separator,
-            &text(|u| &u.vehicle_id) as &[&str],
-            &maybe(|u| u.vin.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.stock.as_deref()) as &[Option<&str>],
-            &text(|u| &u.status) as &[&str],
-            &maybe(|u| u.condition.as_deref()) as &[Option<&str>],
-            &text(|u| &u.vehicle_type) as &[&str],
-            &maybe(|u| u.rooftop.as_deref()) as &[Option<&str>],
-            &years as &[Option<i32>],
-            &maybe(|u| u.make.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.model.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.trim.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.body.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.fuel.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.driveline.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.transmission.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.engine.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.exterior_color.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.interior_color.as_deref()) as &[Option<&str>],
-            &maybe(|u| u.charge_port.as_deref()) as &[Option<&str>],
-            &dc_fast_charge as &[Option<bool>],
-            &whole(|u| u.price) as &[Option<i64>],
-            &whole(|u| u.list_price) as &[Option<i64>],
-            &whole(|u| u.msrp) as &[Option<i64>],
-            &whole(|u| u.mileage) as &[Option<i64>],
-            &whole(|u| u.displacement_cc) as &[Option<i64>],
-            &ranges as &[Option<f64>],
-            &maybe(|u| u.description.as_deref()) as &[Option<&str>],
-            &updated_at,
-            &hashes as &[&[u8]],
-            &text(|u| &u.listing) as &[&str],
-            &maybe(|u| u.detail.as_deref()) as &[Option<&str>],
-            &features,
-        )
-        .execute(self.conn())
-        .await?;
+        macro_rules! insert {
+            ($conflict:tt) => {
+                sqlx::query!(
+                    "insert into vehicles
+                         (tenant_id, row_version, render_version, vehicle_id, vin, stock, status, condition, vehicle_type,
+                          rooftop, year, make, model, trim, body, fuel, driveline, transmission, engine, exterior_color,
+                          interior_color, charge_port, dc_fast_charge, price_usd, list_price_usd, msrp_usd, mileage_mi,
+                          displacement_cc, electric_range_mi, description, updated_at, content_hash, listing, detail,
+                          features)
+                     select $1, $2, $3, u.vehicle_id, u.vin, u.stock, u.status, u.condition, u.vehicle_type,
+                          u.rooftop, u.year, u.make, u.model, u.trim, u.body, u.fuel, u.driveline, u.transmission, u.engine,
+                          u.exterior_color, u.interior_color, u.charge_port, u.dc_fast_charge, u.price_usd,
+                          u.list_price_usd, u.msrp_usd, u.mileage_mi, u.displacement_cc, u.electric_range_mi,
+                          u.description, u.updated_at, u.content_hash, u.listing, u.detail,
+                          (string_to_array(u.features, $4))[2:]
+                     from unnest($5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
+                                 $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[],
+                                 $18::text[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[],
+                                 $24::boolean[], $25::bigint[], $26::bigint[], $27::bigint[], $28::bigint[],
+                                 $29::bigint[], $30::double precision[], $31::text[], $32::timestamptz[], $33::bytea[],
+                                 $34::text[], $35::text[], $36::text[])
+                          as u (vehicle_id, vin, stock, status, condition, vehicle_type, rooftop, year, make, model, trim,
+                                body, fuel, driveline, transmission, engine, exterior_color, interior_color, charge_port,
+                                dc_fast_charge, price_usd, list_price_usd, msrp_usd, mileage_mi, displacement_cc,
+                                electric_range_mi, description, updated_at, content_hash, listing, detail, features)"
+                        + $conflict,
+                    id.0,
+                    to_bigint(version),
+                    RENDER_VERSION,
+                    separator,
+                    &text(|u| &u.vehicle_id) as &[&str],
+                    &maybe(|u| u.vin.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.stock.as_deref()) as &[Option<&str>],
+                    &text(|u| &u.status) as &[&str],
+                    &maybe(|u| u.condition.as_deref()) as &[Option<&str>],
+                    &text(|u| &u.vehicle_type) as &[&str],
+                    &maybe(|u| u.rooftop.as_deref()) as &[Option<&str>],
+                    &years as &[Option<i32>],
+                    &maybe(|u| u.make.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.model.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.trim.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.body.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.fuel.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.driveline.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.transmission.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.engine.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.exterior_color.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.interior_color.as_deref()) as &[Option<&str>],
+                    &maybe(|u| u.charge_port.as_deref()) as &[Option<&str>],
+                    &dc_fast_charge as &[Option<bool>],
+                    &whole(|u| u.price) as &[Option<i64>],
+                    &whole(|u| u.list_price) as &[Option<i64>],
+                    &whole(|u| u.msrp) as &[Option<i64>],
+                    &whole(|u| u.mileage) as &[Option<i64>],
+                    &whole(|u| u.displacement_cc) as &[Option<i64>],
+                    &ranges as &[Option<f64>],
+                    &maybe(|u| u.description.as_deref()) as &[Option<&str>],
+                    &updated_at,
+                    &hashes as &[&[u8]],
+                    &text(|u| &u.listing) as &[&str],
+                    &maybe(|u| u.detail.as_deref()) as &[Option<&str>],
+                    &features,
+                )
+            };
+        }
+        let done = if into_empty {
+            // To be ready for a conflict costs a first load about a third of its time.
+            insert!("").execute(self.conn()).await?
+        } else {
+            insert!(
+                " on conflict (tenant_id, vehicle_id) do update set
+              row_version = excluded.row_version, render_version = excluded.render_version,
+              vin = excluded.vin, stock = excluded.stock, status = excluded.status,
+              condition = excluded.condition, vehicle_type = excluded.vehicle_type,
+              rooftop = excluded.rooftop, year = excluded.year, make = excluded.make, model = excluded.model,
+              trim = excluded.trim, body = excluded.body, fuel = excluded.fuel,
+              driveline = excluded.driveline, transmission = excluded.transmission, engine = excluded.engine,
+              exterior_color = excluded.exterior_color, interior_color = excluded.interior_color,
+              charge_port = excluded.charge_port, dc_fast_charge = excluded.dc_fast_charge,
+              price_usd = excluded.price_usd, list_price_usd = excluded.list_price_usd,
+              msrp_usd = excluded.msrp_usd, mileage_mi = excluded.mileage_mi,
+              displacement_cc = excluded.displacement_cc, electric_range_mi = excluded.electric_range_mi,
+              description = excluded.description, updated_at = excluded.updated_at,
+              content_hash = excluded.content_hash, listing = excluded.listing, detail = excluded.detail,
+              features = excluded.features"
+            )
+            .execute(self.conn())
+            .await?
+        };
         Ok(done.rows_affected())
     }
 
