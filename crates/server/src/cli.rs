@@ -10,7 +10,9 @@ use dealer::callers::NewKey;
 
 use crate::commands::{self, key::Work, serve::Kind};
 use crate::failure::{Failure, UNUSABLE};
-use crate::settings::{AddressFlags, CommonFlags, Flags, ServingFlags, Settings};
+use crate::settings::{
+    AddressFlags, CommonFlags, Flags, ServingFlags, Settings, VaultFlags, WorkerFlags,
+};
 
 // Lines below 80 columns: what a terminal wraps by itself loses its indentation.
 const EXAMPLES: &str = "\
@@ -63,8 +65,13 @@ enum Command {
         /// Load three demo dealers (again and again without harm)
         #[arg(long)]
         demo: bool,
+        /// Do not work on feeds in this process: `forecourt worker` does, here or elsewhere
+        #[arg(long)]
+        no_worker: bool,
         #[command(flatten)]
         flags: AllFlags,
+        #[command(flatten)]
+        feeds: FeedWorkFlags,
     },
     /// Answer agents, on a database that is migrated already
     ///
@@ -72,6 +79,16 @@ enum Command {
     Serve {
         #[command(flatten)]
         flags: AllFlags,
+    },
+    /// Work on feeds: fetch them, watch the drop folders, bring them in
+    ///
+    /// `forecourt up` does so by itself. Any number of these may share the work, on this machine or others; one that
+    /// dies gives back what it had in hand. Needs a database that is migrated, and the same master key everywhere.
+    Worker {
+        #[command(flatten)]
+        flags: CommonFlags,
+        #[command(flatten)]
+        feeds: FeedWorkFlags,
     },
     /// Bring the database to this version
     ///
@@ -284,8 +301,16 @@ struct AllFlags {
 
 impl From<AllFlags> for Flags {
     fn from(AllFlags { address, serving, common }: AllFlags) -> Flags {
-        Flags { common, address, serving }
+        Flags { common, address, serving, ..Flags::default() }
     }
+}
+
+#[derive(Debug, Args)]
+struct FeedWorkFlags {
+    #[command(flatten)]
+    worker: WorkerFlags,
+    #[command(flatten)]
+    vault: VaultFlags,
 }
 
 /// Flags of a platform that listens say nothing to who looks at the help of a command that does not; they are taken,
@@ -312,11 +337,17 @@ impl From<WorkFlags> for Flags {
 /// Runs what the command line asks for.
 pub fn run() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Up { demo, flags } => {
-            settings(&flags.into()).and_then(|settings| commands::serve::run(&settings, Kind::Up { demo }))
+        Command::Up { demo, no_worker, flags, feeds: FeedWorkFlags { worker, vault } } => {
+            let kind = Kind::Up { demo, worker: !no_worker };
+            settings(&Flags { worker, vault, ..flags.into() })
+                .and_then(|settings| commands::serve::run(&settings, kind))
         }
         Command::Serve { flags } => {
             settings(&flags.into()).and_then(|settings| commands::serve::run(&settings, Kind::Serve))
+        }
+        Command::Worker { flags, feeds: FeedWorkFlags { worker, vault } } => {
+            settings(&Flags { common: flags, worker, vault, ..Flags::default() })
+                .and_then(|settings| commands::worker::run(&settings))
         }
         Command::Migrate { flags } => settings(&Flags { common: flags, ..Flags::default() })
             .and_then(|settings| commands::migrate::run(&settings)),

@@ -8,6 +8,7 @@ pub(crate) mod lead;
 pub(crate) mod migrate;
 pub(crate) mod provision;
 pub(crate) mod serve;
+pub(crate) mod worker;
 
 use std::future::Future;
 
@@ -99,9 +100,13 @@ pub(crate) async fn ready_database(database: &Database, migrate: bool) -> Result
 
 /// Opens the pools and proves that the wall between tenants stands.
 pub(crate) async fn connect(database: &Database, settings: &Settings) -> Result<Store, Failure> {
-    let store = Store::connect(database, settings.max_connections)
-        .await
-        .map_err(|error| explain(database, &error))?;
+    connect_with(database, settings.max_connections).await
+}
+
+/// The same with so many connections.
+pub(crate) async fn connect_with(database: &Database, connections: u32) -> Result<Store, Failure> {
+    let store =
+        Store::connect(database, connections).await.map_err(|error| explain(database, &error))?;
     match setup::check_wall(&store).await {
         Ok(()) => Ok(store),
         Err(WallError::Store(error)) => Err(explain(database, &error)),

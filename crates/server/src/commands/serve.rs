@@ -1,12 +1,14 @@
 //! `forecourt up` and `forecourt serve`: the platform in one process, until a signal ends it.
 
 use std::future::Future;
+use std::time::Duration;
 
 use store::Database;
 use tracing::Instrument;
 
 use crate::application::{Application, Preparation};
 use crate::commands::runtime;
+use crate::commands::worker::Working;
 use crate::database::{Place, Purpose};
 use crate::failure::Failure;
 use crate::output::say;
@@ -22,6 +24,8 @@ pub(crate) enum Kind {
     Up {
         /// Load the demo dealers.
         demo: bool,
+        /// Work on feeds, too.
+        worker: bool,
     },
     /// Answers requests on a database that is migrated already.
     Serve,
@@ -50,7 +54,7 @@ pub(crate) fn run(settings: &Settings, kind: Kind) -> Result<(), Failure> {
     let place = Place::open(settings, Purpose::Serve { command: kind.command() })?;
     let outcome = runtime().and_then(|runtime| {
         let outcome = runtime.block_on(until_signal(settings, &place, kind));
-        runtime.shutdown_timeout(std::time::Duration::from_secs(5));
+        runtime.shutdown_timeout(Duration::from_secs(5));
         outcome
     });
     // Last, for everything else may still have written to it.
@@ -66,7 +70,7 @@ async fn until_signal(settings: &Settings, place: &Place, kind: Kind) -> Result<
     let mut signals = Signals::listen()?;
     let database = place.database();
     let preparation = match kind {
-        Kind::Up { demo } => Preparation { migrate: true, demo },
+        Kind::Up { demo, .. } => Preparation { migrate: true, demo },
         Kind::Serve => Preparation::default(),
     };
     let started = start(settings, &database, preparation, kind.command());
@@ -77,12 +81,27 @@ async fn until_signal(settings: &Settings, place: &Place, kind: Kind) -> Result<
             return Ok(());
         }
     };
+    let working = match kind {
+        Kind::Up { worker: true, .. } => match Working::start(settings, &database).await {
+            Ok(working) => Some(working),
+            Err(failure) => {
+                application.stop(Duration::ZERO).await;
+                return Err(failure);
+            }
+        },
+        _ => None,
+    };
     announce(&application, place, kind).await;
     let signal = signals.next().await;
     signals.hurry_on_interrupt();
     let drain = settings.drain.unwrap_or(signal.drain());
     tracing::info!(drain_seconds = drain.as_secs(), "stopping; requests in flight finish first");
-    application.stop(drain).await;
+    let worker_stopped = async {
+        if let Some(working) = working {
+            working.stop().await;
+        }
+    };
+    tokio::join!(application.stop(drain), worker_stopped);
     Ok(())
 }
 

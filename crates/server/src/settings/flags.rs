@@ -6,6 +6,8 @@
 
 use clap::Args;
 
+use super::feeds::{VaultFlags, WorkerFlags};
+
 /// Settings that every command understands.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Data and logs")]
@@ -105,10 +107,14 @@ pub struct Flags {
     pub address: AddressFlags,
     /// Request handling.
     pub serving: ServingFlags,
+    /// Work on feeds.
+    pub worker: WorkerFlags,
+    /// The key of the stored credentials.
+    pub vault: VaultFlags,
 }
 
 /// Every variable that the platform reads under its own prefix, for finding misspelt ones.
-pub const VARIABLES: [&str; 16] = [
+pub const VARIABLES: [&str; 25] = [
     "FORECOURT_DATA_DIR",
     "FORECOURT_MAX_CONNECTIONS",
     "FORECOURT_LOG",
@@ -125,6 +131,15 @@ pub const VARIABLES: [&str; 16] = [
     "FORECOURT_WARM_UP",
     "FORECOURT_MAX_AGE",
     "FORECOURT_DRAIN_SECONDS",
+    "FORECOURT_WORKER_SLOTS",
+    "FORECOURT_WORKER_FETCHES",
+    "FORECOURT_WORKER_LEASE",
+    "FORECOURT_FEED_FOLDER",
+    "FORECOURT_FEED_SETTLE",
+    "FORECOURT_FEED_ALLOW",
+    "FORECOURT_MASTER_KEY",
+    "FORECOURT_MASTER_KEY_FILE",
+    "FORECOURT_MASTER_KEY_OLD",
 ];
 
 /// Variables that begin with our prefix and that nothing reads: most likely misspelt.

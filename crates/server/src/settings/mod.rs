@@ -1,5 +1,6 @@
 //! The settings of a process: read from flags and environment, checked as a whole, all problems named at once.
 
+mod feeds;
 mod flags;
 mod parse;
 
@@ -7,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use feeds::{VaultChoice, VaultFlags, WorkerChoice, WorkerFlags};
 pub use flags::{AddressFlags, CommonFlags, Flags, ServingFlags, VARIABLES, unknown_variables};
 
 use api::TrustedProxies;
@@ -48,6 +50,10 @@ pub struct Settings {
     pub max_age: Duration,
     /// How long to go on accepting after a signal; `None` means what suits the signal.
     pub drain: Option<Duration>,
+    /// What workers of this process are told.
+    pub worker: WorkerChoice,
+    /// Where the key of the stored credentials is.
+    pub vault: VaultChoice,
 }
 
 /// A connection string, which holds a password: shown as dots.
@@ -119,6 +125,8 @@ impl Default for Settings {
             warm_up: Duration::from_secs(30),
             max_age: Duration::from_secs(15 * 60),
             drain: None,
+            worker: WorkerChoice::default(),
+            vault: VaultChoice::default(),
         }
     }
 }
@@ -182,6 +190,8 @@ impl Settings {
         settings.read_common(&flags.common, &mut reader);
         settings.read_addresses(&flags.address, &mut reader);
         settings.read_serving(&flags.serving, &mut reader);
+        settings.read_worker(&flags.worker, &mut reader);
+        settings.read_vault(&flags.vault, &mut reader);
         if reader.problems.is_empty() { Ok(settings) } else { Err(reader.problems) }
     }
 

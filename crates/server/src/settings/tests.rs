@@ -57,6 +57,19 @@ fn every_problem_is_named_at_once_with_flag_and_variable() {
             max_age: some("soon"),
             drain_seconds: some("-1"),
         },
+        worker: WorkerFlags {
+            worker_slots: some("0"),
+            worker_fetches: some("all"),
+            worker_lease: some("1ms"),
+            feed_folder: some("Cargo.toml"),
+            feed_settle: some("0"),
+            feed_allow: some("http://feeds.internal"),
+        },
+        vault: VaultFlags {
+            master_key: some("hunter2"),
+            master_key_file: some("no/such/master.key"),
+            master_key_old: some("hunter2,hunter2"),
+        },
     };
     let messages = messages(&flags);
     let text = messages.join("\n");
@@ -64,7 +77,7 @@ fn every_problem_is_named_at_once_with_flag_and_variable() {
     for variable in VARIABLES.iter().chain(["DATABASE_URL"].iter()) {
         assert!(text.contains(variable), "{variable} is not named in\n{text}");
     }
-    assert_eq!(messages.len(), 17, "{text}");
+    assert_eq!(messages.len(), 26, "{text}");
     assert!(messages.iter().all(|message| message.starts_with("--")), "{text}");
     assert!(!text.contains("hunter2"), "a password was shown:\n{text}");
 }
