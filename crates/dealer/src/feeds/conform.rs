@@ -75,7 +75,7 @@ const LISTING: &str = "listing.schema.json";
 ///
 /// # Errors
 /// What it breaks, of the first contract that it breaks.
-pub fn check(vehicle: &Value) -> Result<(), Vec<Violation>> {
+pub(super) fn check(vehicle: &Value) -> Result<(), Vec<Violation>> {
     match &*CHECKS {
         Ok(contracts) => contracts.iter().try_for_each(|contract| contract.check(LISTING, vehicle)),
         // A build that cannot read its own schemas does not start either.
