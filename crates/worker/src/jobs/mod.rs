@@ -12,11 +12,13 @@ use crate::context::Context;
 
 pub(crate) mod fetch_source;
 mod import_run;
+mod locks;
 mod silence;
 mod sweep;
 
 /// Every kind.
-pub(crate) const JOBS: &[Kind] = &[import_run::KIND, fetch_source::KIND, silence::KIND, sweep::KIND];
+pub(crate) const JOBS: &[Kind] = 
+    &[import_run::KIND, fetch_source::KIND, silence::KIND, locks::KIND, sweep::KIND];
 
 /// A kind of job.
 #[derive(Debug)]
