@@ -21,9 +21,9 @@ pub(crate) const KIND: Kind = Kind {
 /// Findings of runs that are over.
 const FINDINGS: TimeDelta = TimeDelta::days(90);
 /// Runs that are over.
-const RUNS: TimeDelta = TimeDelta::days(730);
+const RUNS: TimeDelta = TimeDelta::days(400);
 /// The stories of units.
-const HISTORY: TimeDelta = TimeDelta::days(730);
+const HISTORY: TimeDelta = TimeDelta::days(400);
 /// Notices of what is no longer so.
 const NOTICES: TimeDelta = TimeDelta::days(90);
 /// Jobs that were given up.
