@@ -60,7 +60,7 @@ pub fn read(
     let today = config.today.unwrap_or_else(|| chrono::Utc::now().date_naive());
     let document = detected.format.is_some();
     let mut reading = Reading {
-        assembler: Assembler::new(config, limits, today, detected.format.as_deref()),
+        assembler: Assembler::new(config, limits, today, document),
         mapping: Mapping::new(config),
         identities: Identities::default(),
         vin_column: None,

@@ -6,7 +6,7 @@ use super::Check;
 use crate::aliases::{Target, fold_name};
 use crate::finding::excerpt;
 use crate::mapping::Mapping;
-use crate::raw::{self, RawRow, Refused, Rows, Stopped};
+use crate::raw::{self, RawRow, Refused, Stopped};
 
 /// The columns of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

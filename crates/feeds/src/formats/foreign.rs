@@ -65,9 +65,13 @@ fn is_page(look: &[u8]) -> bool {
         return false;
     }
     let start = start.get(..1024).unwrap_or(start).to_ascii_lowercase();
-    [&b"<!doctype html"[..], b"<html", b"<head>", b"<body"]
+    // A name ends where the tag does: `<body_style>` is a member of vehicles.
+    let ends = |after: Option<&u8>| {
+        after.is_none_or(|sign| matches!(sign, b'>' | b'/') || sign.is_ascii_whitespace())
+    };
+    [&b"<!doctype html"[..], b"<html", b"<head", b"<body"]
         .iter()
-        .any(|tag| memchr::memmem::find(&start, tag).is_some())
+        .any(|tag| memchr::memmem::find_iter(&start, tag).any(|place| ends(start.get(place + tag.len()))))
 }
 
 /// Text has next to no control characters, UTF-16 aside.

@@ -43,7 +43,6 @@ pub(super) struct Assembler<'c> {
     zone: Option<Tz>,
     photos: usize,
     document: bool,
-    json: bool,
 }
 
 /// What a row of a feed of changes does.
@@ -74,7 +73,7 @@ struct Rooftops {
 }
 
 impl<'c> Assembler<'c> {
-    pub(super) fn new(config: &'c Config, limits: &Limits, today: NaiveDate, format: Option<&str>) -> Self {
+    pub(super) fn new(config: &'c Config, limits: &Limits, today: NaiveDate, document: bool) -> Self {
         let known = config.known_rooftop_keys.as_ref();
         Self {
             config,
@@ -82,8 +81,7 @@ impl<'c> Assembler<'c> {
             today,
             zone: dates::zone(&config.timezone),
             photos: limits.photos,
-            document: format.is_some(),
-            json: matches!(format, Some("json" | "ndjson")),
+            document,
         }
     }
 
@@ -108,13 +106,7 @@ impl<'c> Assembler<'c> {
         let kinds = cells.all(Target::VehicleType).map(|cell| cell.text);
         let vehicle_type = vehicle_type::parse(kinds, cells.text(Target::Body));
         let stated = year::read(cells.text(Target::Year), self.today.year());
-        let number = match vin::parse(vin_text, stated.value) {
-            // A number of JSON is not exact beyond sixteen digits, and no maker gives numbers without a letter.
-            Vin::Standard(vin, _) if self.json && vin.bytes().all(|sign| sign.is_ascii_digit()) => {
-                Vin::Malformed
-            }
-            number => number,
-        };
+        let number = vin::parse(vin_text, stated.value);
 
         let action = Action::of(cells.text(Target::Action));
         let status_cell = cells.first(Target::Status);
