@@ -72,7 +72,28 @@ impl<'s> Unpacked<'s> {
             [b'P', b'K', 3, 4] | [b'P', b'K', 5, 6] => Wrapping::Zip(zip::only_member(&mut bytes, size)?),
             _ => Wrapping::None,
         };
-        Ok(Self { source, wrapping, limits: *limits, size })
+        let unpacked = Self { source, wrapping, limits: *limits, size };
+        if unpacked.container().is_some() {
+            unpacked.unfold()?;
+        }
+        Ok(unpacked)
+    }
+
+    /// Unfolds an archive once for nothing but to see that it does not unfold too far: a bomb is found out before
+    /// anybody looks at what is in it.
+    fn unfold(&self) -> io::Result<()> {
+        let mut bytes = self.open()?;
+        let mut chunk = vec![0; 64 << 10];
+        loop {
+            match bytes.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Told with the rows, which may be worth something.
+                Err(error) if Fault::is_verdict(&error) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Name of the container, if there is one.

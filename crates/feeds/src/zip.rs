@@ -36,7 +36,8 @@ pub(crate) fn only_member(bytes: &mut dyn ReadSeek, size: u64) -> Result<Member,
     let mut found: Option<Member> = None;
     let mut rest = &*directory(bytes, size)?;
     while rest.starts_with(b"PK\x01\x02") {
-        let entry = Entry::read(&mut rest).ok_or_else(|| refused("the directory of the zip file is damaged"))?;
+        let entry =
+            Entry::read(&mut rest).ok_or_else(|| refused("the directory of the zip file is damaged"))?;
         if entry.name.starts_with(b"xl/") || entry.name == b"[Content_Types].xml" {
             let what = "an Excel or other Office document; save the sheet as CSV".to_owned();
             return Err(Refused::File { code: Code::FeedNotAFeed, what });

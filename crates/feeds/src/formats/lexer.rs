@@ -362,7 +362,8 @@ fn is_number(bytes: &[u8]) -> bool {
         rest = fraction.get(length..).unwrap_or_default();
     }
     if let Some(exponent) = rest.strip_prefix(b"e").or_else(|| rest.strip_prefix(b"E")) {
-        let exponent = exponent.strip_prefix(b"-").or_else(|| exponent.strip_prefix(b"+")).unwrap_or(exponent);
+        let exponent =
+            exponent.strip_prefix(b"-").or_else(|| exponent.strip_prefix(b"+")).unwrap_or(exponent);
         let length = digits(exponent);
         if length == 0 {
             return false;

@@ -37,7 +37,8 @@ pub(super) enum Found {
 
 /// Looks for the header in the beginning of a file.
 pub(super) fn find(head: &str, terminator: char, config: &Config, columns: usize) -> Found {
-    let lines: Vec<&str> = head.split(terminator).take(LINES).map(|line| line.trim_end_matches('\r')).collect();
+    let lines: Vec<&str> =
+        head.split(terminator).take(LINES).map(|line| line.trim_end_matches('\r')).collect();
     let by_hand: Vec<String> = config.columns.keys().map(|name| fold(name)).collect();
     let known = |name: &str| {
         let folded = fold(name);

@@ -14,8 +14,8 @@ use crate::encoding::{Encoding, Utf8Reader};
 use crate::raw::{Opened, Refused};
 
 use self::header::{Found, Header};
-use super::lines::Lines;
 use self::survey::Survey;
+use super::lines::Lines;
 use super::{Format, HEAD_BYTES, Opening, about_file, without_rows};
 
 /// Whatever is no other kind may be a table.
@@ -68,7 +68,8 @@ fn open<'s>(opening: Opening<'s, '_>) -> Result<Opened<'s>, Refused> {
     let least = header.names.iter().rposition(|name| !name.is_empty()).map_or(0, |last| last + 1);
     let cells = (least, header.names.len());
     let wide = opening.encoding.filter(|encoding| *encoding != Encoding::Utf8);
-    let mut table = Table { header, encoding: wide.unwrap_or(Encoding::Utf8), sound: true, cut: false, cells };
+    let mut table =
+        Table { header, encoding: wide.unwrap_or(Encoding::Utf8), sound: true, cut: false, cells };
     let lines = |bytes: Bytes<'s>| -> Result<Lines<Box<dyn Read + Send + 's>>, Refused> {
         let mut input: Box<dyn Read + Send + 's> = match wide {
             Some(encoding) => Box::new(Utf8Reader::new(bytes, encoding, opening.mark, None)),

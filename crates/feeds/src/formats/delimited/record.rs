@@ -14,7 +14,8 @@ pub(super) fn is_trailer(line: &str, cells: &[Cell]) -> bool {
     }
     let first = cells.first().map(|cell| split::text(line, *cell, true)).unwrap_or_default();
     let first = first.trim_start_matches(['"', ' ']).to_ascii_lowercase();
-    first.starts_with("total") || first.strip_prefix("***").is_some_and(|rest| rest.trim_start().starts_with("end"))
+    first.starts_with("total")
+        || first.strip_prefix("***").is_some_and(|rest| rest.trim_start().starts_with("end"))
 }
 
 /// The header once more, as at a page break.

@@ -14,10 +14,10 @@ use crate::formats::{about_file, excerpt, is_dirty};
 use crate::limits::Limits;
 use crate::raw::{Columns, RawRow, Rows, Stopped};
 
-use crate::formats::lines::{Lines, Piece, trim_end};
 use super::record::{is_repeated_header, is_trailer};
-use super::split::{self, Broken, Cell};
+use super::split::{self, Broken, Cell, Form};
 use super::{ROW_COLUMNS, Table};
+use crate::formats::lines::{Lines, Piece, trim_end};
 
 /// Lines that a record of a file with broken quotes may go over.
 const JOINED: usize = 200;
@@ -47,7 +47,9 @@ pub(super) struct TableRows<R> {
 
 /// What a record turned out to be.
 enum Judged {
-    Row { repaired: bool },
+    Row {
+        repaired: bool,
+    },
     NoRecord,
     Lost(Code),
     /// Lost, because the file ends here and should not.
@@ -117,7 +119,9 @@ impl<R: Read> TableRows<R> {
             return Err(Stopped::File { code: Code::FeedTooManyColumns, what });
         }
         Ok(match judged {
-            Judged::Row { .. } | Judged::Lost(_) if last && self.table.cut => Judged::Cut(Code::RowUnparseable),
+            Judged::Row { .. } | Judged::Lost(_) if last && self.table.cut => {
+                Judged::Cut(Code::RowUnparseable)
+            }
             judged => judged,
         })
     }
@@ -147,11 +151,16 @@ impl<R: Read> TableRows<R> {
 
     /// A record that could be split: whether it is one, and has the cells it should have.
     fn counted(&mut self, last: bool) -> Judged {
-        if self.is_no_record() {
+        let short = last && self.cells.len() < self.table.cells.0;
+        let begun = short && self.cells.iter().any(|cell| cell.form != Form::Bare);
+        if begun && !is_trailer(&self.text, &self.cells) {
+            // Cells that somebody quoted are a row, however empty they are.
+            Judged::Cut(Code::RowFieldCount)
+        } else if self.is_no_record() {
             Judged::NoRecord
         } else if self.table.is_right(&self.cells) {
             Judged::Row { repaired: false }
-        } else if last && self.cells.len() < self.table.cells.0 {
+        } else if short {
             Judged::Cut(Code::RowFieldCount)
         } else {
             Judged::Lost(Code::RowFieldCount)

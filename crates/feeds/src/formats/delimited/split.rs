@@ -1,6 +1,6 @@
 //! Cells of a line (FEEDS.md 3.6, 3.7).
 
-use memchr::{memchr, memchr2, memchr_iter, memmem};
+use memchr::{memchr, memchr_iter, memchr2, memmem};
 
 /// A cell, as a place in its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

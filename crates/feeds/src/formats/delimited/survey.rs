@@ -9,10 +9,10 @@ use crate::container::Fault;
 use crate::encoding::Census;
 
 use super::header::Header;
-use crate::formats::lines::{Lines, Piece, trim_end};
 use super::record::{is_repeated_header, is_trailer};
 use super::split::{self, Broken, Cell, Form};
 use super::{ROW_COLUMNS, Table};
+use crate::formats::lines::{Lines, Piece, trim_end};
 
 /// Of all records that say how they are quoted, so many percent decide.
 const MOST: u64 = 80;
@@ -107,7 +107,9 @@ impl Survey {
         let right = table.is_right(cells);
         let blank = cells.iter().all(|cell| cell.start == cell.end);
         let text = || String::from_utf8_lossy(record);
-        if !right && (blank || is_trailer(&text(), cells) || is_repeated_header(&text(), cells, &table.header)) {
+        if !right
+            && (blank || is_trailer(&text(), cells) || is_repeated_header(&text(), cells, &table.header))
+        {
             return;
         }
         self.wrong |= !right;

@@ -13,15 +13,15 @@ use crate::container::Fault as FileFault;
 use crate::formats::lexer::Fault;
 use crate::limits::Limits;
 
-/// The namespace of Google's feeds, whatever prefix stands for it.
-const GOOGLE: &str = "http://base.google.com/ns/1.0";
+/// The namespace of Google's feeds, whatever prefix stands for it; some write it with https, or a slash behind it.
+const GOOGLE: &str = "://base.google.com/ns/1.0";
 /// Prefixes that may be declared at once, and attributes that an element may have.
 const PREFIXES: usize = 100;
 const ATTRIBUTES: usize = 200;
 /// Bytes of a name.
 const NAME: usize = 200;
 /// A tag or a piece of text may have so many times the largest field.
-const EVENT_FIELDS: u64 = 8;
+const EVENT_FIELDS: u64 = 4;
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
 
@@ -67,7 +67,10 @@ struct Bounded<R> {
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.read > self.allowed.load(Ordering::Relaxed) {
-            return Err(FileFault::error(Code::FeedTooLarge, "one tag or text is larger than a field may be"));
+            return Err(FileFault::error(
+                Code::FeedTooLarge,
+                "one tag or text is larger than a field may be",
+            ));
         }
         let read = self.input.read(buffer)?;
         self.read += read as u64;
@@ -108,7 +111,8 @@ impl<R: Read> Events<R> {
             let text = match self.reader.read_event_into(&mut self.buffer) {
                 Ok(Raw::Start(start)) => {
                     if self.closed || self.depth >= self.deepest {
-                        let what = if self.closed { "there is more behind its end" } else { "it nests too deep" };
+                        let what =
+                            if self.closed { "there is more behind its end" } else { "it nests too deep" };
                         return Err(Fault::Ill(what.to_owned()));
                     }
                     self.depth += 1;
@@ -152,7 +156,8 @@ impl<R: Read> Events<R> {
     }
 
     fn fault(&mut self, error: Error) -> Fault {
-        let unfinished = matches!(error, Error::Syntax(_) | Error::IllFormed(IllFormedError::UnclosedReference));
+        let unfinished =
+            matches!(error, Error::Syntax(_) | Error::IllFormed(IllFormedError::UnclosedReference));
         match error {
             Error::Io(error) => Fault::Io(match Arc::try_unwrap(error) {
                 Ok(error) => error,
@@ -178,7 +183,7 @@ fn element(
         let key = attribute.key.0;
         let declared = if key == "xmlns" { Some("") } else { key.strip_prefix("xmlns:") };
         if let Some(prefix) = declared {
-            prefixes.push((depth, prefix.to_owned(), value == GOOGLE));
+            prefixes.push((depth, prefix.to_owned(), value.trim_end_matches('/').ends_with(GOOGLE)));
         } else {
             let local = key.rsplit_once(':').map_or(key, |(_, local)| local);
             attributes.push((shortened(local), value.into_owned()));

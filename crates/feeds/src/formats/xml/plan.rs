@@ -75,7 +75,12 @@ pub(super) fn find<R: Read>(events: &mut Events<R>) -> (Option<String>, Option<F
                 if repeated && let Some(place) = places.get_mut(&path) {
                     place.repeated = true;
                 }
-                open.push(Open { path, known: in_attributes, below: in_attributes, children: HashMap::new() });
+                open.push(Open {
+                    path,
+                    known: in_attributes,
+                    below: in_attributes,
+                    children: HashMap::new(),
+                });
             }
             Ok(Event::Close) => {
                 let Some(element) = open.pop() else { continue };
@@ -115,7 +120,9 @@ fn choose(places: &HashMap<String, Place>) -> Option<String> {
     };
     let shallow = |path: &str| usize::MAX - path.matches('/').count();
     best(&|place| place.repeated && place.known >= KNOWN, &|_, place| (place.known, 0))
-        .or_else(|| best(&|place| place.repeated && place.below >= KNOWN_BELOW, &|path, _| (shallow(path), 0)))
+        .or_else(|| {
+            best(&|place| place.repeated && place.below >= KNOWN_BELOW, &|path, _| (shallow(path), 0))
+        })
         .or_else(|| best(&|place| place.known >= KNOWN, &|_, place| (place.known, 0)))
         .or_else(|| best(&|place| place.below >= 2, &|path, place| (place.below, shallow(path))))
         .or_else(|| best(&|place| place.repeated, &|path, _| (shallow(path), 0)))

@@ -102,8 +102,7 @@ impl Node {
             let repeated = if google > 0 { google } else { all };
             let named = child.named();
             let step = named.unwrap_or(&child.name);
-            let mut below =
-                if path.is_empty() { step.to_owned() } else { format!("{path}.{step}") };
+            let mut below = if path.is_empty() { step.to_owned() } else { format!("{path}.{step}") };
             if repeated > 1 && named.is_none() {
                 let number = numbers.entry(&child.name).or_default();
                 if *number >= REPEATED {
@@ -139,7 +138,8 @@ impl Node {
     /// The name that a generic element has in an attribute: `<component name="city">`, `<field key="vin">`.
     fn named(&self) -> Option<&str> {
         let name = self.attributes.iter().find(|(name, _)| NAMES.contains(&&**name));
-        let name = name.map(|(_, value)| value.trim()).filter(|value| !value.is_empty() && value.len() <= 100);
+        let name =
+            name.map(|(_, value)| value.trim()).filter(|value| !value.is_empty() && value.len() <= 100);
         name.filter(|_| self.children.is_empty() && !self.text.trim().is_empty())
     }
 
