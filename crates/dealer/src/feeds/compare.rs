@@ -41,6 +41,17 @@ pub(super) async fn latest_good(tx: &mut TenantTx, source: Uuid) -> Result<Optio
     tx.last_good_run(source).await
 }
 
+/// The same among those of a mode (`full`, `delta`), as far as it is not long ago.
+pub(super) async fn latest_good_of(
+    tx: &mut TenantTx,
+    source: Uuid,
+    mode: &str,
+) -> Result<Option<RunRow>, store::Error> {
+    let runs = tx.runs(Some(source), LOOKED_THROUGH, None).await?;
+    let good = runs.into_iter().filter(|run| run.state.is_good() && run.mode == mode);
+    Ok(good.max_by_key(|run| (run.finished_at, run.run_id)))
+}
+
 /// The run whose units the source has.
 pub(super) fn lot_of(last: Option<&RunRow>) -> Option<Uuid> {
     let last = last?;

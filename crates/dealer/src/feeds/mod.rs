@@ -32,6 +32,8 @@ mod tell;
 mod units;
 mod write;
 
+pub use ::feeds::config::Mode;
+
 pub use counters::{FeedCounts, counts};
 pub use decide::{DecideError, approve, reject};
 pub use difference::{Difference, Example};

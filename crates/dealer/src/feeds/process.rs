@@ -318,14 +318,14 @@ impl Work<'_> {
         last_full: Option<&RunRow>,
     ) -> Result<Config, store::Error> {
         let mode = run::mode(&self.run);
-        let (mut active, mut vins) = (0, None);
+        let (mut previous, mut vins) = (run::baseline(last_full, None, 0), None);
         if mode == Mode::Delta {
             let held = tx.unit_hashes(self.run.source_id).await?;
-            active = held.len();
-            let names = held.into_values().filter_map(|key| key.vin.or(key.stock));
-            vins = Some(names.collect());
+            // Files of changes have columns that those of whole lots lack.
+            let last = compare::latest_good_of(tx, self.run.source_id, "delta").await?;
+            previous = run::baseline(last.as_ref(), Some(0), held.len());
+            vins = Some(held.into_values().filter_map(|key| key.vin.or(key.stock)).collect());
         }
-        let previous = run::baseline(last_full, None, active);
         let config =
             known.settings.config(scene.today(Utc::now()), &scene.rooftops, scene.timezone.as_deref(), previous);
         Ok(Config { mode, previous_active_vins: vins, ..config })
@@ -393,10 +393,8 @@ impl Work<'_> {
         let compared =
             compare::compare(&mut tx, &scene, source, &parsed.trailer, last_full.is_none()).await?;
         let mut config = self.config(&mut tx, &scene, known, last_full.as_ref()).await?;
-        if last_full.is_none() {
+        if last_full.is_none() && !parsed.trailer.delta {
             config.previous_full_run = run::baseline(None, compared.provisioned, compared.active);
-        } else if let Some(previous) = &mut config.previous_full_run {
-            previous.active = u32::try_from(compared.active).ok();
         }
         let verdict = guard::judge(&parsed.outcome, &config, Some(&compared.plan.prices));
         let base = compare::lot_of(last.as_ref());

@@ -305,7 +305,8 @@ impl<'s> Packing<'s> {
             self.sha = self.hash.clone().finalize().into();
             let mut tx = self.store.tenant(self.tenant).await?;
             // A source that is being removed takes no file any more.
-            let Some(source) = tx.source(source.source_id).await? else { return Err(ReceiveError::NoSource) };
+            let now = tx.source(source.source_id).await?.filter(|source| source.removed_at.is_none());
+            let Some(source) = now else { return Err(ReceiveError::NoSource) };
             let file = match self.file {
                 Some(file) => file,
                 None => tx.begin_file().await?,

@@ -66,8 +66,9 @@ pub(super) async fn applied(
     run: &RunRow,
     written: &Written,
 ) -> Result<(), NoScene> {
-    for sentence in run::judgement(run).told {
-        tell(tx, run, ("drop_noted", "warning"), &sentence, json!({}), None).await?;
+    let told = run::judgement(run).told;
+    if !told.is_empty() {
+        tell(tx, run, ("drop_noted", "warning"), &told.join(" "), json!({}), None).await?;
     }
     for (source, column) in &written.unanswered {
         let Some(known) = scene.sources.get(source) else { continue };

@@ -13,6 +13,7 @@ use super::agendas::carry_over;
 use super::document::{Document, Member, SoldUnit, Wanted};
 use super::together::{check_stock, check_together};
 use crate::card::{self, Cause};
+use crate::feeds::{self, DecideError};
 use crate::follow;
 use crate::origin::Addresses;
 
@@ -94,6 +95,25 @@ pub async fn apply(
         done(&slug, outcome);
     }
     Ok(())
+}
+
+/// What is wrong with an inventory of a dealer with feeds.
+const FED: &str = "this dealer's vehicles come from feeds, so a document cannot name them: leave inventory out, or \
+                   remove the dealer's feed sources first";
+
+/// Listings carry the dealer's id and the names of its rooftops.
+async fn republish(tx: &mut TenantTx, actor: &str) -> Result<bool, ApplyError> {
+    feeds::republish(tx, None, Some(actor)).await.map(|version| version.is_some()).map_err(not_fed)
+}
+
+fn not_fed(error: DecideError) -> ApplyError {
+    match error {
+        DecideError::Store(error) => error.into(),
+        other => {
+            let pointer = String::new();
+            ApplyError::Problems(vec![Problem { pointer, message: other.to_string() }])
+        }
+    }
 }
 
 /// What is wrong with a domain that another dealer holds.
@@ -185,7 +205,11 @@ async fn once(
     let next_row = next_row(id, slug, wanted, now, domains.clone(), row.revision);
     let next_rooftops = next_rooftops(wanted, &rooftops);
     check_together(&mut add, wanted, &next_row, &next_rooftops, addresses);
-    if !created && wanted.inventory == Member::Absent {
+    let has_feeds = !created && tx.has_sources().await?;
+    if has_feeds && wanted.inventory != Member::Absent {
+        add("/inventory", FED);
+    }
+    if !created && !has_feeds && wanted.inventory == Member::Absent {
         check_stock(&mut add, &mut tx, (&row, &rooftops), (&next_row, &next_rooftops)).await?;
     }
     if !problems.is_empty() {
@@ -206,7 +230,16 @@ async fn once(
     let cause = Cause { what: "provision", actor };
     let cards = card::card_changed(&mut tx, &next_row, &next_rooftops, addresses, cause).await?;
     changed |= cards > 0;
-    let lot_changed = apply_lot(&mut tx, wanted, &next_row.dealer_id).await?;
+    let lot_changed = if has_feeds {
+        let says_else = next_row.dealer_id != row.dealer_id || next_rooftops != rooftops;
+        let sold = apply_lot(&mut tx, wanted, &next_row.dealer_id).await?;
+        if next_row.policy != row.policy {
+            feeds::settle_freshness(&mut tx).await.map_err(not_fed)?;
+        }
+        says_else && republish(&mut tx, actor).await? || sold
+    } else {
+        apply_lot(&mut tx, wanted, &next_row.dealer_id).await?
+    };
     if !changed && !lot_changed {
         return Ok(Outcome::Unchanged);
     }
