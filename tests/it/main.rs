@@ -35,3 +35,4 @@ mod provisioning;
 mod schemas;
 mod search;
 mod vehicle;
+mod worker;
