@@ -114,7 +114,8 @@ fn judge_numbers(outcome: &Outcome, config: &Config, verdict: &mut Verdict) {
                 Code::RooftopVanished,
                 format!("Rooftop {rooftop} had {was} units in the last good file and has none in this one."),
             );
-        } else {
+        } else if before.by_rooftop.len() > 1 {
+            // Of a single rooftop the numbers of the file have said it.
             judge_drop(&format!("Rooftop {rooftop}"), Some(rooftop), *was, now, config, verdict);
         }
     }

@@ -1,4 +1,5 @@
-//! The bytes of a feed become units and findings. No database, no network, no clock: the caller says what day it is.
+//! The bytes of a feed become units and findings. No database, no network, and no clock where the
+//! caller says what day it is.
 //!
 //! [`open`](raw::open) finds out what kind of file it is and gives its rows; [`read`](read::read) makes units of them.
 //! Memory stays bounded whatever the size of the file: rows are given one by one, and what has to be known of all of

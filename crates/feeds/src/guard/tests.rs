@@ -104,6 +104,12 @@ fn rooftops_are_looked_at_one_by_one() {
     let told = judge(&now(&[("NORTH", 400), ("SOUTH", 50), ("WEST", 30)]), &config, None);
     assert!(!told.hold);
     assert_eq!(told.tell[0].value.as_deref(), Some("WEST: 40 → 30"));
+    let mut only = after(200);
+    only.previous_full_run.as_mut().unwrap().by_rooftop = tops(&[("NORTH", 200)]);
+    let once = Outcome { by_rooftop: tops(&[("NORTH", 160)]), ..full(160) };
+    assert_eq!(judge(&once, &only, None).tell.len(), 1, "of one rooftop a drop is told once");
+    let renamed = Outcome { by_rooftop: tops(&[("N", 200)]), ..full(200) };
+    assert_eq!(reasons(&renamed, &only), ["ROOFTOP_VANISHED"]);
 }
 
 #[test]

@@ -152,3 +152,44 @@ impl Source for OnDisk {
         &self.name
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, text: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("forecourt-feed-check-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn settings_are_taken_or_named() {
+        let good = file(
+            "good.json",
+            r#"{"columns": {"Misc": "amount"}, "date_order": "dmy", "guard": {"drop_percent": 0}}"#,
+        );
+        let taken = config(Some(&good)).unwrap();
+        assert!(taken.is_day_first() && taken.today.is_some());
+        assert_eq!(taken.columns["Misc"], "amount");
+        let word = file("word.json", r#"{"columns": {"Misc": "prize"}}"#);
+        let failure = config(Some(&word)).unwrap_err();
+        assert_eq!(failure.status, UNUSABLE);
+        assert_eq!(failure.advice[0], r#""Misc": "prize""#);
+        assert!(failure.advice[1].contains("asking_price"), "{:?}", failure.advice);
+        let member = file("member.json", r#"{"colums": {}}"#);
+        assert!(config(Some(&member)).unwrap_err().sentence.contains("colums"));
+        for path in [good, word, member] {
+            std::fs::remove_file(path).unwrap();
+        }
+        assert_eq!(config(None).unwrap().today, Some(Utc::now().date_naive()));
+    }
+
+    #[test]
+    fn what_is_no_file_is_unusable() {
+        for path in [std::env::temp_dir(), std::env::temp_dir().join("forecourt-there-is-no-such-file.csv")] {
+            let wanted = Wanted { file: path, config: None, json: true, all: false, preview: None };
+            assert_eq!(run(&wanted).unwrap_err().status, UNUSABLE);
+        }
+    }
+}
