@@ -57,7 +57,12 @@ impl Worker {
             }
         });
         let name = &context.settings.name;
-        tracing::info!(name, slots = context.settings.slots, fetches = context.settings.fetches, "worker is ready");
+        tracing::info!(
+            name,
+            slots = context.settings.slots,
+            fetches = context.settings.fetches,
+            "worker is ready"
+        );
         shutdown.await;
         heard.abort();
         let _ = phase.send(Phase::Drain);

@@ -95,7 +95,9 @@ mod tests {
     #[test]
     fn waits_grow_to_a_limit_and_differ() {
         let (first, longest) = (Duration::from_secs(10), Duration::from_secs(60));
-        for (failures, least, most) in [(0, 5, 10), (1, 5, 10), (2, 10, 20), (3, 20, 40), (9, 30, 60), (99, 30, 60)] {
+        for (failures, least, most) in
+            [(0, 5, 10), (1, 5, 10), (2, 10, 20), (3, 20, 40), (9, 30, 60), (99, 30, 60)]
+        {
             let waits: Vec<_> = (0..20).map(|_| backoff(first, failures, longest)).collect();
             let range = Duration::from_secs(least)..=Duration::from_secs(most);
             assert!(waits.iter().all(|wait| range.contains(wait)), "{failures}: {waits:?}");

@@ -178,14 +178,18 @@ async fn who_is_not_let_in_says_so_at_once_and_who_is_to_wait_waits() {
     let scene = Scene::start(&["harbor", "bay"]).await;
     let denied = FeedServer::start(vec![Reply::status(401)]).await;
     let (harbor, _) = scene.source("harbor", SourceKind::Https, json!({ "url": denied.url() })).await;
-    let busy = FeedServer::start(vec![Reply::status(503).with("retry-after", "2"), Reply::file(&lot(0, 12))]).await;
+    let busy =
+        FeedServer::start(vec![Reply::status(503).with("retry-after", "2"), Reply::file(&lot(0, 12))]).await;
     let (bay, _) = scene.source("bay", SourceKind::Https, json!({ "url": busy.url() })).await;
     let working = scene.work(scene.told(&format!("{},{}", denied.host, busy.host)));
     let runs = scene.settled(bay, 2).await;
     assert_eq!(states(&runs), ["failed", "applied"], "{runs:#?}");
     let asked = busy.asked();
     assert!(asked[1].at - asked[0].at >= Duration::from_secs(2), "Retry-After is not obeyed");
-    assert!(scene.notices(bay).await.iter().all(|notice| notice.kind != "fetch_failed"), "it passed by itself");
+    assert!(
+        scene.notices(bay).await.iter().all(|notice| notice.kind != "fetch_failed"),
+        "it passed by itself"
+    );
     assert_eq!(states(&scene.settled(harbor, 1).await), ["failed"]);
     assert_eq!(denied.asked().len(), 1, "who is not let in knocks again");
     assert!(scene.notices(harbor).await.iter().any(|notice| notice.sentence.contains("credentials")));
@@ -195,8 +199,7 @@ async fn who_is_not_let_in_says_so_at_once_and_who_is_to_wait_waits() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_breaks_off_is_fetched_again() {
     let whole = lot(0, 12);
-    let server =
-        FeedServer::start(vec![Reply::Short(whole.len(), lot(0, 6)), Reply::file(&whole)]).await;
+    let server = FeedServer::start(vec![Reply::Short(whole.len(), lot(0, 6)), Reply::file(&whole)]).await;
     let scene = Scene::start(&["harbor"]).await;
     let (tenant, _) = scene.source("harbor", SourceKind::Https, json!({ "url": server.url() })).await;
     let working = scene.work(scene.told(&server.host));

@@ -50,7 +50,8 @@ async fn a_poisoned_run_fails_after_three_tries_and_blocks_nobody() {
     let poisoned = receive(&scene, tenant, &source, &lot(0, 12)).await;
     // What is packed in the database is damaged.
     let mut database = cluster().superuser(&scene.platform.database).await;
-    let damaged = sqlx::query("update feed_file_chunks set body = '\\x1f8b0800'::bytea").execute(&mut database).await;
+    let damaged =
+        sqlx::query("update feed_file_chunks set body = '\\x1f8b0800'::bytea").execute(&mut database).await;
     assert_eq!(damaged.unwrap().rows_affected(), 1);
     let good = receive(&scene, tenant, &source, &lot(0, 13)).await;
     let working = scene.work(scene.told(""));
@@ -100,12 +101,18 @@ async fn a_silent_source_is_told_of_once() {
     let scene = Scene::start(&["harbor"]).await;
     let (tenant, source) = scene.source("harbor", SourceKind::File, json!({})).await;
     let mut database = cluster().superuser(&scene.platform.database).await;
-    let aged = sqlx::query("update feed_sources set created_at = now() - interval '3 days'").execute(&mut database);
+    let aged =
+        sqlx::query("update feed_sources set created_at = now() - interval '3 days'").execute(&mut database);
     assert_eq!(aged.await.unwrap().rows_affected(), 1);
     for _ in 0..2 {
         let mut tx = scene.store.platform().await.unwrap();
         let job = store::NewJob {
-            kind: "silence", lane: "now", payload: json!({}), weight: 1, run_at: None, max_attempts: 1,
+            kind: "silence",
+            lane: "now",
+            payload: json!({}),
+            weight: 1,
+            run_at: None,
+            max_attempts: 1,
         };
         tx.enqueue(None, &job).await.unwrap();
         tx.commit().await.unwrap();

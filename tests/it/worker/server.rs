@@ -110,10 +110,14 @@ async fn answer(mut stream: TcpStream, seen: &Mutex<Vec<Asked>>, replies: &[Repl
             tokio::time::sleep(Duration::from_secs(60)).await;
             return;
         }
-        Reply::Short(promised, body) => format!("HTTP/1.1 200 OK\r\ncontent-length: {promised}\r\n\r\n{body}"),
+        Reply::Short(promised, body) => {
+            format!("HTTP/1.1 200 OK\r\ncontent-length: {promised}\r\n\r\n{body}")
+        }
         Reply::Whole(status, headers, body) => {
-            let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-            let length = if *status == 304 { String::new() } else { format!("content-length: {}\r\n", body.len()) };
+            let headers: String =
+                headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+            let length =
+                if *status == 304 { String::new() } else { format!("content-length: {}\r\n", body.len()) };
             format!("HTTP/1.1 {status} X\r\nconnection: close\r\n{headers}{length}\r\n{body}")
         }
     };

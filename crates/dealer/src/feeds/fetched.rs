@@ -38,7 +38,8 @@ pub async fn fetch_failed(
     tell: bool,
 ) -> Result<Uuid, store::Error> {
     let now = Utc::now();
-    let mode = SourceSettings::read(&source.settings).map(|settings| settings.reading.mode).unwrap_or_default();
+    let mode =
+        SourceSettings::read(&source.settings).map(|settings| settings.reading.mode).unwrap_or_default();
     let new = NewRun {
         source_id: source.source_id,
         mode: mode_name(mode),

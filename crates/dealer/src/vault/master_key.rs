@@ -27,7 +27,9 @@ pub struct MasterKey(Secret);
 #[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
     /// The text is none.
-    #[error("is no key: it must be 32 bytes, as base64 (44 characters) or hex (64); make one with: openssl rand -base64 32")]
+    #[error(
+        "is no key: it must be 32 bytes, as base64 (44 characters) or hex (64); make one with: openssl rand -base64 32"
+    )]
     NotAKey,
     /// It is no key that anybody could have drawn at random.
     #[error("is the same byte 32 times; make a key with: openssl rand -base64 32")]
@@ -196,7 +198,9 @@ mod tests {
         let hex = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1eff";
         let base64 = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHv8=";
         let key = MasterKey::parse(hex).unwrap();
-        for same in [base64.to_owned(), format!(" {base64}\r\n"), base64.replace('/', "_"), hex.to_uppercase()] {
+        for same in
+            [base64.to_owned(), format!(" {base64}\r\n"), base64.replace('/', "_"), hex.to_uppercase()]
+        {
             assert_eq!(MasterKey::parse(&same).unwrap(), key, "{same}");
         }
         assert_eq!(MasterKey::parse(base64.trim_end_matches('=')).unwrap(), key);
@@ -238,6 +242,9 @@ mod tests {
         set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         std::fs::write(&path, "nonsense").unwrap();
         let text = MasterKey::read(&path).unwrap_err().to_string();
-        assert!(text.contains("master.key holds no key that can be used") && !text.contains("nonsense"), "{text}");
+        assert!(
+            text.contains("master.key holds no key that can be used") && !text.contains("nonsense"),
+            "{text}"
+        );
     }
 }

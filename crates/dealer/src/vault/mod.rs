@@ -81,10 +81,7 @@ pub enum VaultError {
 impl Vault {
     /// A vault that seals with one key and still opens what former ones sealed.
     pub fn new(current: &MasterKey, former: &[MasterKey]) -> Vault {
-        Vault {
-            current: std::sync::Arc::new(Key::of(current)),
-            former: former.iter().map(Key::of).collect(),
-        }
+        Vault { current: std::sync::Arc::new(Key::of(current)), former: former.iter().map(Key::of).collect() }
     }
 
     /// Seals something for a place.

@@ -144,11 +144,10 @@ impl Settings {
             let message = "is given although FORECOURT_MASTER_KEY is; give one of them".to_owned();
             reader.problem(FILE.0, FILE.1, message);
         }
-        let former = reader.read(
-            ("--master-key-old", "FORECOURT_MASTER_KEY_OLD"),
-            &flags.master_key_old,
-            |text| text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(key).collect(),
-        );
+        let former =
+            reader.read(("--master-key-old", "FORECOURT_MASTER_KEY_OLD"), &flags.master_key_old, |text| {
+                text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(key).collect()
+            });
         set(&mut self.vault.former, former);
     }
 

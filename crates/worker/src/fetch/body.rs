@@ -46,7 +46,9 @@ pub(crate) fn body(
                     }
                     let how = if error.is_timeout() { "took too long" } else { "broke off" };
                     broken.set(match announced {
-                        Some(all) => format!("The file {how} after {got} of {all} bytes. It is fetched again by itself."),
+                        Some(all) => format!(
+                            "The file {how} after {got} of {all} bytes. It is fetched again by itself."
+                        ),
                         None => format!("The file {how} after {got} bytes. It is fetched again by itself."),
                     });
                     Some((Err(io::Error::other(error)), None))

@@ -151,7 +151,8 @@ async fn watched(
             let Some(row) = tx.directory_of(tenant).await? else { continue };
             dealers.insert(tenant, row.slug);
         }
-        let (Some(dealer), Ok(settings)) = (dealers.get(&tenant), SourceSettings::read(&source.settings)) else {
+        let (Some(dealer), Ok(settings)) = (dealers.get(&tenant), SourceSettings::read(&source.settings))
+        else {
             continue;
         };
         let dealer = dealer.clone();
@@ -182,7 +183,9 @@ fn look_at_all(
                 // Said once, not with every look.
                 if memory.troubled.get(&id) != Some(&text) {
                     tracing::warn!(
-                        dealer = one.dealer, source = one.source.name, error = text,
+                        dealer = one.dealer,
+                        source = one.source.name,
+                        error = text,
                         "the drop folder of a source cannot be used; it must be a folder that the platform may write to, and no link"
                     );
                     memory.troubled.insert(id, text);

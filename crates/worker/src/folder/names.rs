@@ -7,7 +7,8 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use uuid::Uuid;
 
 /// Endings of files that are still on their way, as uploading programs name them.
-const ON_THEIR_WAY: [&str; 7] = [".part", ".tmp", ".temp", ".filepart", ".uploading", ".crdownload", ".partial"];
+const ON_THEIR_WAY: [&str; 7] =
+    [".part", ".tmp", ".temp", ".filepart", ".uploading", ".crdownload", ".partial"];
 /// Endings of files that say something about another one.
 const ABOUT_OTHERS: [&str; 4] = [".done", ".sha256", ".md5", ".ok"];
 /// Bytes of a sender's name that are kept: with what we put before it, it must fit into 255.
@@ -22,7 +23,10 @@ pub(super) fn is_feed(name: &OsStr) -> bool {
         let at = bytes.len().saturating_sub(ending.len());
         bytes.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(ending.as_bytes()))
     };
-    !bytes.starts_with(b".") && !bytes.starts_with(b"~") && !ON_THEIR_WAY.iter().any(ends) && !ABOUT_OTHERS.iter().any(ends)
+    !bytes.starts_with(b".")
+        && !bytes.starts_with(b"~")
+        && !ON_THEIR_WAY.iter().any(ends)
+        && !ABOUT_OTHERS.iter().any(ends)
 }
 
 /// The name of a file while it is being taken in: it tells its key, and the name it came with.
@@ -69,9 +73,17 @@ mod tests {
 
     #[test]
     fn files_on_their_way_and_hidden_ones_are_left_alone() {
-        for name in
-            [".x.csv", "a.csv.part", "a.TMP", "a.filepart", "a.csv.Uploading", "a.csv.done", "a.sha256", "~a.csv", "."]
-        {
+        for name in [
+            ".x.csv",
+            "a.csv.part",
+            "a.TMP",
+            "a.filepart",
+            "a.csv.Uploading",
+            "a.csv.done",
+            "a.sha256",
+            "~a.csv",
+            ".",
+        ] {
             assert!(!is_feed(OsStr::new(name)), "{name}");
         }
         for name in ["a.csv", "part", "tmp.csv", "a.partly", "inventory", "ä b.zip", "done"] {

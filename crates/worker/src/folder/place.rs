@@ -201,12 +201,16 @@ mod tests {
         let root = scratch();
         let place = Place::open(&root, "harbor", "dms").unwrap();
         std::fs::write(root.join("harbor/dms/a.csv"), "x").unwrap();
-        let (one, other) = (place.file(Within::Folder, OsStr::new("a.csv")), place.file(Within::Folder, OsStr::new("a.csv")));
+        let (one, other) = (
+            place.file(Within::Folder, OsStr::new("a.csv")),
+            place.file(Within::Folder, OsStr::new("a.csv")),
+        );
         let (one, other) = (one.unwrap(), other.unwrap());
         assert!(claim(&one).unwrap() && !claim(&other).unwrap());
         drop(one);
         assert!(claim(&other).unwrap());
-        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("harbor/dms/pipe"), Mode::from_raw_mode(0o600)).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.join("harbor/dms/pipe"), Mode::from_raw_mode(0o600))
+            .unwrap();
         assert!(place.file(Within::Folder, OsStr::new("pipe")).is_err(), "a pipe is read");
         std::fs::remove_dir_all(root).unwrap();
     }

@@ -111,13 +111,16 @@ async fn one(context: &Context, source: &Watched, dropped: Dropped) -> io::Resul
         }
         Err(ReceiveError::Body(error)) if error.kind() == io::ErrorKind::Interrupted => {
             // It went on growing after all.
-            let back = move || dropped.place.rename((Within::Taking, &dropped.taken()), (Within::Folder, &dropped.name));
+            let back = move || {
+                dropped.place.rename((Within::Taking, &dropped.taken()), (Within::Folder, &dropped.name))
+            };
             spawn_blocking(back).await.map_err(io::Error::other)??;
             drop(file);
             Ok(Taken::NotYet)
         }
         Err(error @ (ReceiveError::TooLarge { .. } | ReceiveError::KeyUsed { .. })) => {
-            let sentence = format!("The file {} in the drop folder was not taken: {error}.", shown(&dropped.name));
+            let sentence =
+                format!("The file {} in the drop folder was not taken: {error}.", shown(&dropped.name));
             put_away(dropped, file).await?;
             Ok(Taken::Refused(sentence))
         }

@@ -138,13 +138,10 @@ impl Fetch<'_> {
             return Err(lasting("address", sentence).into());
         };
         let credentials = self.credentials().await?;
-        let outbound = self.context.outbound().await.map_err(|error| {
-            Failed::Trouble(Trouble::passing(&error))
-        })?;
-        let stored = Validators {
-            etag: self.source.etag.clone(),
-            last_modified: self.source.last_modified.clone(),
-        };
+        let outbound =
+            self.context.outbound().await.map_err(|error| Failed::Trouble(Trouble::passing(&error)))?;
+        let stored =
+            Validators { etag: self.source.etag.clone(), last_modified: self.source.last_modified.clone() };
         let headers = if self.full { Default::default() } else { stored.headers() };
         let conditional = !headers.is_empty();
         let ask = Ask {
@@ -178,9 +175,7 @@ impl Fetch<'_> {
             Ok(receipt) => Ok(Brought::File { receipt, validators: answered }),
             Err(ReceiveError::TooLarge { limit }) => Err(too_large(limit).into()),
             Err(error) => Err(match broken.take() {
-                Some(sentence) => {
-                    Fault { kind: "broken_off", sentence, again: Again::Later(None) }.into()
-                }
+                Some(sentence) => Fault { kind: "broken_off", sentence, again: Again::Later(None) }.into(),
                 None => Failed::Trouble(Trouble::passing(&error)),
             }),
         }
@@ -247,10 +242,8 @@ impl Fetch<'_> {
         let before = with_file.iter().find(|run| run.run_id != receipt.run_id).and_then(|run| run.file_id);
         // Equal contents are one file.
         let changed = before.is_some() && before != now;
-        let stored = Validators {
-            etag: self.source.etag.clone(),
-            last_modified: self.source.last_modified.clone(),
-        };
+        let stored =
+            Validators { etag: self.source.etag.clone(), last_modified: self.source.last_modified.clone() };
         let (validators, disproved) = stored.after(answered, changed);
         if disproved.any() {
             tracing::warn!(
@@ -280,7 +273,8 @@ impl Fetch<'_> {
         let name = self.settings.url.as_deref().and_then(|url| url::Url::parse(url).ok());
         let name = name.map(|url| file_name(&url)).unwrap_or_default();
         let mut tx = self.context.store.tenant(self.tenant).await?;
-        let run = dealer::feeds::fetch_failed(&mut tx, &self.source, &name, &sentence, retry_at.is_none()).await?;
+        let run =
+            dealer::feeds::fetch_failed(&mut tx, &self.source, &name, &sentence, retry_at.is_none()).await?;
         let (etag, date) = (self.source.etag.as_deref(), self.source.last_modified.as_deref());
         tx.note_fetch(self.source.source_id, etag, date, Some(next), self.source.last_full_fetch_at).await?;
         tx.commit().await?;

@@ -27,7 +27,8 @@ struct Payload {
 async fn run(context: Arc<Context>, job: Arc<Job>) -> Result<Done, Trouble> {
     let payload = Payload::deserialize(&job.payload).map_err(|error| Trouble::lasting(error.to_string()))?;
     let tenant = job.tenant.ok_or_else(|| Trouble::lasting("a run without a dealer"))?;
-    let bench = Bench { spool: context.settings.temp_folder.clone(), progress: Arc::new(Progress::default()) };
+    let bench =
+        Bench { spool: context.settings.temp_folder.clone(), progress: Arc::new(Progress::default()) };
     match dealer::feeds::process(&context.store, tenant, payload.run, &job, &bench).await {
         Ok(ended) => {
             tracing::debug!(run = %payload.run, state = %ended.state, version = ended.version, "a run came to this");

@@ -17,7 +17,7 @@ mod silence;
 mod sweep;
 
 /// Every kind.
-pub(crate) const JOBS: &[Kind] = 
+pub(crate) const JOBS: &[Kind] =
     &[import_run::KIND, fetch_source::KIND, silence::KIND, locks::KIND, sweep::KIND];
 
 /// A kind of job.

@@ -158,7 +158,8 @@ impl Outbound {
     /// # Errors
     /// It may not be asked, does not answer, or redirects to what may not be asked.
     pub async fn get(&self, address: &str, ask: &Ask<'_>) -> Result<Response, OutboundError> {
-        let mut url = Url::parse(address).map_err(|_| OutboundError::Address("it is no address".to_owned()))?;
+        let mut url =
+            Url::parse(address).map_err(|_| OutboundError::Address("it is no address".to_owned()))?;
         let first = url.origin();
         for hop in 0..=REDIRECTS {
             let client = self.client_for(&url, hop > 0)?;
