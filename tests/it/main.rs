@@ -15,6 +15,7 @@ mod documents;
 mod endurance;
 mod errors;
 mod facets;
+mod feed_words;
 mod feeds_apply;
 mod first_contact;
 mod framing;
