@@ -15,7 +15,7 @@ use super::settings::{Role, Rooftops, SourceSettings};
 
 /// What one source last said of a unit.
 #[derive(Debug, Clone)]
-pub struct Said<'a> {
+pub(super) struct Said<'a> {
     /// The source.
     pub source: Uuid,
     /// Its name.
@@ -30,7 +30,7 @@ pub struct Said<'a> {
 
 /// What is known beside the sources' words.
 #[derive(Debug, Clone, Copy)]
-pub struct Rendering<'a> {
+pub(super) struct Rendering<'a> {
     /// The dealer's rooftops.
     pub rooftops: &'a Rooftops,
     /// Now.
@@ -42,7 +42,7 @@ pub struct Rendering<'a> {
 
 /// What is to be published of a unit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rendered {
+pub(super) struct Rendered {
     /// The vehicle, or why there is none.
     pub outcome: Outcome,
     /// What was left out of it. Findings carry the row and identity of the source that wins, and no run.
@@ -55,7 +55,7 @@ pub struct Rendered {
 
 /// Whose word the fields of a vehicle are.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Voices {
+pub(super) enum Voices {
     /// All of them one source's; of the run that brought it.
     One(Uuid, Uuid),
     /// By field.
@@ -64,7 +64,7 @@ pub enum Voices {
 
 /// Whose word a field is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum By {
+pub(super) enum By {
     /// A source's, and the run that brought it.
     Source(Uuid, Uuid),
     /// A person's.
@@ -73,7 +73,7 @@ pub enum By {
 
 impl Voices {
     /// Whose word a field is; `None` where nobody has one.
-    pub fn of(&self, field: &str) -> Option<By> {
+    pub(super) fn of(&self, field: &str) -> Option<By> {
         match self {
             Voices::One(source, run) => Some(By::Source(*source, *run)),
             Voices::Each(fields) => fields.get(field).cloned(),
@@ -83,7 +83,7 @@ impl Voices {
 
 /// The vehicle, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// It is on offer like this; valid under every contract.
     Offered(Map<String, Value>),
     /// It is not on offer: the reason as removals have it, `edit` or `feed`.
@@ -93,12 +93,12 @@ pub enum Outcome {
 }
 
 /// Longest stock number that is taken over, in characters: it is part of ids, which cursors carry.
-pub const STOCK_CHARS: usize = 100;
+pub(super) const STOCK_CHARS: usize = 100;
 
 /// Makes the vehicle of what the sources and people say. `former` is the vehicle as it is published now.
 ///
 /// `vehicle_id` must be that of the unit in the lot.
-pub fn render(
+pub(super) fn render(
     vehicle_id: &str,
     said: &[Said<'_>],
     edits: &[Edit],
@@ -158,7 +158,7 @@ pub fn render(
 }
 
 /// A source's word in members of the protocol, and the column of a price that nobody has explained.
-pub fn statement<'a>(
+pub(super) fn statement<'a>(
     said: &Said<'a>,
     rooftops: &Rooftops,
     findings: &mut Vec<Finding>,
@@ -336,7 +336,7 @@ pub(super) fn finding(code: Code, unit: &Unit, field: &str, value: Option<&str>)
 
 /// A field that is not what it was.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub(super) struct Change {
     /// Its name; attributes are named `other_attributes.…`.
     pub field: String,
     /// What it was; `None`: not there.
@@ -346,7 +346,7 @@ pub struct Change {
 }
 
 /// What differs between two states of a vehicle, by field. Our own stamps and ids are no changes.
-pub fn changes(former: &Map<String, Value>, next: &Map<String, Value>) -> Vec<Change> {
+pub(super) fn changes(former: &Map<String, Value>, next: &Map<String, Value>) -> Vec<Change> {
     let (former, next) = (flat(former), flat(next));
     let mut names: Vec<&String> = former.keys().chain(next.keys()).collect();
     names.sort_unstable();

@@ -17,7 +17,7 @@ use super::settings::{Role, SourceSettings};
 
 /// Where a source's word on a unit stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Origin {
+pub(super) struct Origin {
     /// The source.
     pub source: Uuid,
     /// Its name.
@@ -30,7 +30,7 @@ pub struct Origin {
 
 /// What one source says of one unit, in members of the protocol; attributes are named `other_attributes.…`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Statement<'a> {
+pub(super) struct Statement<'a> {
     /// Where it stands.
     pub origin: Origin,
     /// How the source is ranked.
@@ -68,7 +68,7 @@ impl Edit {
 /// Who says something.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Voice<'a> {
+pub(super) enum Voice<'a> {
     /// A source.
     Source(&'a Origin),
     /// A person.
@@ -77,7 +77,7 @@ pub enum Voice<'a> {
 
 /// What became of a field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Decided<'a> {
+pub(super) struct Decided<'a> {
     /// What is published; null where a person left it blank.
     pub value: &'a Value,
     /// Whose word it is.
@@ -88,7 +88,7 @@ pub struct Decided<'a> {
 
 /// A word that does not count.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Lost<'a> {
+pub(super) struct Lost<'a> {
     /// Whose.
     pub voice: Voice<'a>,
     /// What.
@@ -97,7 +97,7 @@ pub struct Lost<'a> {
 
 /// One unit, decided field by field: what became of it and why.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Provenance<'a> {
+pub(super) struct Provenance<'a> {
     /// Every field that anybody has a word on.
     pub fields: BTreeMap<&'a str, Decided<'a>>,
     /// Whether an additive source has the unit. Complementary ones alone offer nothing.
@@ -109,7 +109,7 @@ const PRICE: &str = "price";
 const FEES: &str = "fees";
 
 /// Decides every field. Edits that do not hold any more must not be among those given.
-pub fn merge<'a>(statements: &'a [Statement<'a>], edits: &'a [Edit]) -> Provenance<'a> {
+pub(super) fn merge<'a>(statements: &'a [Statement<'a>], edits: &'a [Edit]) -> Provenance<'a> {
     let mut voices: BTreeMap<&str, Vec<&Statement<'_>>> = BTreeMap::new();
     for statement in statements {
         for field in statement.fields.keys() {
@@ -175,7 +175,7 @@ fn keep_fees_with_their_price(fields: &mut BTreeMap<&str, Decided<'_>>) {
 
 impl Provenance<'_> {
     /// The fields as they are published, without those that are blank on purpose.
-    pub fn values(&self) -> Map<String, Value> {
+    pub(super) fn values(&self) -> Map<String, Value> {
         let said = self.fields.iter().filter(|(_, decided)| !decided.value.is_null());
         said.map(|(field, decided)| ((*field).to_owned(), decided.value.clone())).collect()
     }

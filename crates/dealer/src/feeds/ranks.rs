@@ -5,7 +5,7 @@ use feeds::aliases::{self, Target};
 use super::settings::SourceSettings;
 
 /// The rank of a source that names none.
-pub const DEFAULT_RANK: u32 = 100;
+pub(crate) const DEFAULT_RANK: u32 = 100;
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
