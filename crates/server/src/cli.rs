@@ -55,6 +55,8 @@ pub struct Cli {
     command: Command,
 }
 
+// Parsed once: its size costs nothing.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Start the whole platform in this process

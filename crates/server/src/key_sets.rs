@@ -4,15 +4,15 @@
 //! public addresses unless the platform itself is on loopback: the addresses come from documents.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dealer::{Dealer, WeakDealer};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use serde_json::Value;
 use tokio::task::{Id, JoinSet};
 use url::{Host, Url};
+use worker::outbound::{PublicOnly, is_public};
 
 use crate::failure::chain;
 
@@ -187,45 +187,6 @@ async fn fetch(client: &reqwest::Client, url: &str, inside: bool) -> Result<Valu
     serde_json::from_slice(&body).map_err(|error| format!("it is no JSON ({error})"))
 }
 
-/// Names that lead to this machine or its network are as if they led nowhere.
-struct PublicOnly;
-
-impl Resolve for PublicOnly {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let public: Vec<SocketAddr> = found.filter(|address| is_public(address.ip())).collect();
-            if public.is_empty() {
-                return Err("the name leads to no public address".into());
-            }
-            Ok(Box::new(public.into_iter()) as Addrs)
-        })
-    }
-}
-
-fn is_public(ip: IpAddr) -> bool {
-    match ip.to_canonical() {
-        IpAddr::V4(ip) => is_public_v4(ip),
-        IpAddr::V6(ip) => is_public_v6(ip),
-    }
-}
-
-fn is_public_v4(ip: Ipv4Addr) -> bool {
-    let [a, b, c, _] = ip.octets();
-    let shared = a == 100 && (64..128).contains(&b);
-    let special = (a == 192 && b == 0 && c == 0) || (a == 198 && (b == 18 || b == 19)) || a == 0 || a >= 224;
-    !(ip.is_loopback() || ip.is_private() || ip.is_link_local() || ip.is_documentation() || shared || special)
-}
-
-/// Only what is given out as global unicast, and nothing that wraps an IPv4 address.
-fn is_public_v6(ip: Ipv6Addr) -> bool {
-    let [first, second, ..] = ip.segments();
-    let global = first & 0xe000 == 0x2000;
-    let six_to_four = first == 0x2002;
-    let special = first == 0x2001 && (second < 0x200 || second == 0x0db8);
-    global && !six_to_four && !special
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,35 +247,5 @@ mod tests {
         let before = line.troubled.len();
         line.ended(back, true);
         assert_eq!(line.troubled.len(), before - 1);
-    }
-
-    #[test]
-    fn addresses_of_machine_and_network_are_not_public() {
-        for inside in [
-            "127.0.0.1",
-            "10.1.2.3",
-            "172.16.0.1",
-            "192.168.1.1",
-            "169.254.169.254",
-            "100.64.0.1",
-            "0.0.0.0",
-            "198.18.0.1",
-            "224.0.0.1",
-            "255.255.255.255",
-            "::1",
-            "::",
-            "::ffff:127.0.0.1",
-            "fe80::1",
-            "fd00::1",
-            "64:ff9b::7f00:1",
-            "2002:7f00:1::",
-            "2001:db8::1",
-            "2001::1",
-        ] {
-            assert!(!is_public(inside.parse().unwrap()), "{inside}");
-        }
-        for outside in ["9.9.9.9", "100.128.0.1", "172.32.0.1", "2620:fe::fe", "2a00::1"] {
-            assert!(is_public(outside.parse().unwrap()), "{outside}");
-        }
     }
 }

@@ -147,15 +147,16 @@ async fn watched(
     let mut tx = context.store.platform().await?;
     let mut watched = Vec::new();
     for (tenant, source) in tx.folder_sources().await? {
-        if !dealers.contains_key(&tenant) {
-            let Some(row) = tx.directory_of(tenant).await? else { continue };
-            dealers.insert(tenant, row.slug);
-        }
-        let (Some(dealer), Ok(settings)) = (dealers.get(&tenant), SourceSettings::read(&source.settings))
-        else {
-            continue;
+        let dealer = match dealers.get(&tenant) {
+            Some(dealer) => String::clone(dealer),
+            None => {
+                let Some(row) = tx.directory_of(tenant).await? else { continue };
+                dealers.insert(tenant, row.slug.clone());
+                row.slug
+            }
         };
-        let dealer = dealer.clone();
+        // Settings of a newer program: it watches them itself.
+        let Ok(settings) = SourceSettings::read(&source.settings) else { continue };
         watched.push(Watched { tenant, dealer, source: Arc::new(source), settings: Arc::new(settings) });
     }
     tx.commit().await?;

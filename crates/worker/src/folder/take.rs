@@ -53,7 +53,10 @@ pub(super) async fn all(
         let name = shown(&file.name);
         let outcome = one(context, source, file).await;
         let word = match &outcome {
-            Ok(Taken::In) => "taken",
+            Ok(Taken::In) => {
+                readable(context, source).await;
+                "taken"
+            }
             Ok(Taken::Refused(sentence)) => {
                 tell(context, source, "file_refused", &name, sentence).await;
                 "refused"
@@ -234,24 +237,47 @@ fn parts(mut file: File, looked: State) -> impl stream::Stream<Item = io::Result
     stream::poll_fn(move |context| from.poll_recv(context))
 }
 
-/// Tells people of a file that is not taken, once for each file.
-async fn tell(context: &Context, source: &Watched, kind: &str, name: &str, sentence: &str) {
-    tracing::warn!(dealer = source.dealer, source = source.source.name, file = name, kind, "{sentence}");
+/// A file was taken: those that could not be read are told of anew, if there still are any.
+async fn readable(context: &Context, source: &Watched) {
     let told = async {
         let mut tx = context.store.tenant(source.tenant).await?;
-        tx.add_notice(&NewNotice {
+        tx.resolve_notices("file_unreadable", Some(source.source.source_id)).await?;
+        tx.commit().await
+    };
+    if let Err(error) = told.await {
+        tracing::debug!(%error, "notices of unreadable files stay for now");
+    }
+}
+
+/// Tells people of a file that is not taken, once for each file.
+async fn tell(context: &Context, source: &Watched, kind: &str, name: &str, sentence: &str) {
+    let key = format!("{kind}:{}:{name}", source.source.source_id);
+    let told = async {
+        let mut tx = context.store.tenant(source.tenant).await?;
+        let notice = NewNotice {
             kind,
             severity: "error",
             source_id: Some(source.source.source_id),
             run_id: None,
             sentence,
             data: serde_json::json!({ "file": name }),
-            once_key: Some(&format!("{kind}:{}:{name}", source.source.source_id)),
-        })
-        .await?;
-        tx.commit().await
+            once_key: Some(&key),
+        };
+        let new = tx.add_notice(&notice).await?.is_some();
+        tx.commit().await?;
+        Ok::<_, store::Error>(new)
     };
-    if let Err(error) = told.await {
-        tracing::warn!(%error, "a notice cannot be stored");
+    match told.await {
+        Ok(true) => {
+            tracing::warn!(
+                dealer = source.dealer,
+                source = source.source.name,
+                file = name,
+                kind,
+                "{sentence}"
+            );
+        }
+        Ok(false) => {}
+        Err(error) => tracing::warn!(%error, "a notice cannot be stored"),
     }
 }

@@ -20,6 +20,9 @@ mod sweep;
 pub(crate) const JOBS: &[Kind] =
     &[import_run::KIND, fetch_source::KIND, silence::KIND, locks::KIND, sweep::KIND];
 
+/// Does a job.
+type Run = fn(Arc<Context>, Arc<Job>) -> BoxFuture<'static, Result<Done, Trouble>>;
+
 /// A kind of job.
 #[derive(Debug)]
 pub(crate) struct Kind {
@@ -28,7 +31,7 @@ pub(crate) struct Kind {
     /// What it uses.
     pub(crate) pool: Pool,
     /// Does it. The future may be dropped at any time, after which everything must be as if it had not begun.
-    pub(crate) run: fn(Arc<Context>, Arc<Job>) -> BoxFuture<'static, Result<Done, Trouble>>,
+    pub(crate) run: Run,
     /// After its last try it is run once more ([`Job::is_exhausted`]), to record its failure where that belongs.
     pub(crate) records_failure: bool,
     /// It is the platform's own, and begins again so long after it has ended.
