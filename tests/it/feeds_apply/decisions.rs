@@ -49,7 +49,10 @@ async fn approval_applies_exactly_what_was_shown() {
     let shown = feeds::difference(&held);
     assert_eq!((shown.added, shown.changed, shown.removed, shown.repriced), (2, 1, 20, 1));
     let changed = shown.examples.iter().find(|example| example.kind == "changed").unwrap();
-    assert_eq!((&changed.old["asking_price"], &changed.new["asking_price"]), (&json!(20_020), &json!(31_000)));
+    assert_eq!(
+        (&changed.old["asking_price"], &changed.new["asking_price"]),
+        (&json!(20_020), &json!(31_000))
+    );
 
     let ended = lot.approve(&held).await.unwrap();
     assert_eq!((ended.state, ended.version), (APPLIED, Some(2)));
@@ -73,8 +76,7 @@ async fn approving_after_the_source_was_heard_from_shows_the_new_difference_firs
     let held = lot.import(&source, &csv(&cars(0..10))).await;
     assert_eq!(held.state, RunState::Held);
     // Going back is no word of the source that would replace what waits, but the lot is another one now.
-    let back =
-        feeds::rollback(&lot.store, lot.tenant, first.run_id, "Ben", &Bench::default()).await.unwrap();
+    let back = feeds::rollback(&lot.store, lot.tenant, first.run_id, "Ben", &Bench::default()).await.unwrap();
     assert_eq!(lot.run(held.run_id).await.state, RunState::Superseded, "{back:?}");
 
     let held = lot.import(&source, &csv(&cars(0..9))).await;
@@ -98,8 +100,7 @@ async fn a_rejected_file_changes_nothing_and_is_no_measure_for_later_ones() {
     let source = lot.source("DMS", settings()).await;
     lot.import(&source, &csv(&cars(0..100))).await;
     let held = lot.import(&source, &csv(&cars(0..50))).await;
-    let ended =
-        feeds::reject(&lot.store, lot.tenant, held.run_id, "Ana", "half a file").await.unwrap();
+    let ended = feeds::reject(&lot.store, lot.tenant, held.run_id, "Ana", "half a file").await.unwrap();
     assert_eq!(ended.state, RunState::Rejected);
     let run = lot.run(held.run_id).await;
     assert_eq!((run.failure.as_deref(), run.decided_by.as_deref()), (Some("half a file"), Some("Ana")));
@@ -122,8 +123,7 @@ async fn going_back_to_a_run_makes_the_lot_what_it_was_then() {
     assert_eq!(second.state, APPLIED);
     let preview =
         feeds::rollback_preview(&lot.store, lot.tenant, first.run_id, &Bench::default()).await.unwrap();
-    let back =
-        feeds::rollback(&lot.store, lot.tenant, first.run_id, "Ana", &Bench::default()).await.unwrap();
+    let back = feeds::rollback(&lot.store, lot.tenant, first.run_id, "Ana", &Bench::default()).await.unwrap();
     assert_eq!(back.difference, preview);
     assert_eq!((preview.added, preview.changed, preview.removed), (5, 1, 5));
     assert_eq!((back.state, back.version), (APPLIED, Some(3)));

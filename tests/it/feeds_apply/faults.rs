@@ -14,7 +14,8 @@ async fn a_run_is_taken_up_wherever_the_worker_before_was_stopped() {
     for car in &mut file {
         car.price = (car.price.parse::<u32>().unwrap() + 100).to_string();
     }
-    let receipt = lot.receive(&source, Received::new("lot.csv", "import", "test"), &csv(&file)).await.unwrap();
+    let receipt =
+        lot.receive(&source, Received::new("lot.csv", "import", "test"), &csv(&file)).await.unwrap();
     let mut tries = 0;
     for patience in [1, 3, 6, 10, 15, 20, 30, 45, 60, 90, 120, 180].into_iter().cycle() {
         tries += 1;
@@ -99,10 +100,8 @@ async fn a_hopeless_run_is_given_up_with_its_cause() {
     assert!(run.failure.is_some());
     assert_eq!(lot.open_notices().await, ["run_failed"]);
 
-    let receipt = lot
-        .receive(&source, Received::new("lot.csv", "import", "test"), &csv(&cars(0..21)))
-        .await
-        .unwrap();
+    let receipt =
+        lot.receive(&source, Received::new("lot.csv", "import", "test"), &csv(&cars(0..21))).await.unwrap();
     for _ in 0..3 {
         let job = lot.claim().await.unwrap();
         assert!(lot.store.retry_job(&job, None, "the disk is full").await.unwrap());
@@ -158,7 +157,8 @@ async fn an_older_file_that_comes_late_never_overwrites() {
 async fn a_key_is_one_run() {
     let lot = Lot::start(json!([])).await;
     let source = lot.source("DMS", settings()).await;
-    let keyed = || Received { idempotency_key: Some("n-1".into()), ..Received::new("lot.csv", "push", "test") };
+    let keyed =
+        || Received { idempotency_key: Some("n-1".into()), ..Received::new("lot.csv", "push", "test") };
     let body = csv(&cars(0..20));
     let first = lot.receive(&source, keyed(), &body).await.unwrap();
     let again = lot.receive(&source, keyed(), &body).await.unwrap();

@@ -87,8 +87,11 @@ async fn vehicle_rows(lot: &Lot) -> Vec<(String, String, String)> {
             "select vehicle_id, ctid::text, xmin::text from forecourt.{table} where tenant_id = $1 order by 1, 2"
         );
         let mut connection = testkit::cluster().superuser(&lot.platform.database).await;
-        let rows: Vec<(String, String, String)> =
-            sqlx::query_as(sqlx::AssertSqlSafe(sql)).bind(lot.tenant.0).fetch_all(&mut connection).await.unwrap();
+        let rows: Vec<(String, String, String)> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
+            .bind(lot.tenant.0)
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
         all.extend(rows);
     }
     all
@@ -126,7 +129,10 @@ async fn a_first_feed_replaces_the_provisioned_lot_unless_it_is_far_smaller() {
         .try_provision(&json!({ "harbor": { "inventory": [testkit::car("x", "Kia", "Rio", 1_000)] } }))
         .await;
     let problems = refused[0].1.as_ref().unwrap_err();
-    assert!(problems[0].contains("/tenants/harbor/inventory") && problems[0].contains("feed"), "{problems:?}");
+    assert!(
+        problems[0].contains("/tenants/harbor/inventory") && problems[0].contains("feed"),
+        "{problems:?}"
+    );
     assert_eq!(lot.ids().await.len(), 35);
 }
 

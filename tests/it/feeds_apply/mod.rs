@@ -78,7 +78,12 @@ impl Lot {
         source
     }
 
-    async fn receive(&self, source: &SourceRow, received: Received, body: &str) -> Result<Receipt, ReceiveError> {
+    async fn receive(
+        &self,
+        source: &SourceRow,
+        received: Received,
+        body: &str,
+    ) -> Result<Receipt, ReceiveError> {
         let pieces: Vec<std::io::Result<Bytes>> =
             body.as_bytes().chunks(1000).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
         feeds::receive(&self.store, self.tenant, source, received, futures_util::stream::iter(pieces)).await
@@ -136,7 +141,10 @@ impl Lot {
     }
 
     /// What became of a unit: kind, field, old, new, reason.
-    async fn story(&self, id: &str) -> Vec<(String, Option<String>, Option<Value>, Option<Value>, Option<String>)> {
+    async fn story(
+        &self,
+        id: &str,
+    ) -> Vec<(String, Option<String>, Option<Value>, Option<Value>, Option<String>)> {
         let rows = self.store.tenant(self.tenant).await.unwrap().history(id).await.unwrap();
         rows.into_iter().map(|row| (row.kind, row.field, row.old, row.new, row.reason)).collect()
     }

@@ -21,14 +21,22 @@ async fn a_unit_is_on_offer_while_any_additive_source_has_it() {
     assert_eq!((run.state, counts(&run)), (APPLIED, (20, 0, 0, 0)));
     let now = lot.lot().await;
     assert_eq!(now.len(), 30);
-    assert_eq!((&now[&id(9)]["price"], &now[&id(10)]["price"]), (&json!(20_009), &json!(15_000)), "the lower rank wins");
+    assert_eq!(
+        (&now[&id(9)]["price"], &now[&id(10)]["price"]),
+        (&json!(20_009), &json!(15_000)),
+        "the lower rank wins"
+    );
 
     // The DMS does not have units 10 to 15 any more; the tool does.
     let mut of_dms = cars(0..10);
     of_dms.extend(cars(16..20));
     let run = lot.import(&dms, &csv(&of_dms)).await;
     assert_eq!((run.state, counts(&run)), (APPLIED, (0, 0, 6, 14)), "{run:?}");
-    assert_eq!((lot.ids().await.len(), run.inventory_version), (30, None), "nothing that buyers see has changed");
+    assert_eq!(
+        (lot.ids().await.len(), run.inventory_version),
+        (30, None),
+        "nothing that buyers see has changed"
+    );
     // And the tool gives 10 up: nobody has it.
     let run = lot.import(&tool, &csv(&of_tool[1..])).await;
     assert_eq!(counts(&run), (0, 0, 1, 19));
@@ -95,10 +103,7 @@ async fn changes_alone_add_change_and_delete() {
         }
         text
     };
-    let changes = || Received {
-        mode: Some(Mode::Delta),
-        ..Received::new("changes.csv", "push", "test")
-    };
+    let changes = || Received { mode: Some(Mode::Delta), ..Received::new("changes.csv", "push", "test") };
     let file = delta(&[("U", car(1, 17_777)), ("D", car(2, 1)), ("A", car(40, 40_000)), ("D", car(77, 1))]);
     let run = lot.import_as(&source, changes(), &file).await;
     assert_eq!((run.state, run.mode.as_str(), counts(&run)), (APPLIED, "delta", (1, 1, 1, 0)), "{run:?}");

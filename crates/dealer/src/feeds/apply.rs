@@ -11,7 +11,7 @@ use store::{Job, NewRun, RunRow, RunState, SourceUnitRow, Store, TenantId, Tenan
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::compare;
+use super::compare::{self, Compared};
 use super::counters;
 use super::difference::Plan;
 use super::findings;
@@ -56,6 +56,8 @@ pub(super) struct Applying<'a> {
     pub(super) trailer: Arc<Trailer>,
     /// The run whose units the source had when the guard or a person had a look.
     pub(super) base: Option<Uuid>,
+    /// What it changes, where that was found out just before.
+    pub(super) compared: Option<&'a Compared>,
     pub(super) fence: Fence<'a>,
 }
 
@@ -121,10 +123,18 @@ async fn once(store: &Store, tenant: TenantId, applying: &Applying<'_>) -> Resul
         Some(_) => tx.last_good_run(applying.source).await?,
         None => None,
     };
-    let compared =
-        compare::compare(&mut tx, &scene, applying.source, &applying.trailer, last_full.is_none()).await?;
-    let renders_anew =
-        last.as_ref().is_some_and(|last| !compare::is_current(&run::judgement(last), &scene, applying.source));
+    let anew;
+    let compared = match applying.compared {
+        Some(known) if known.still_holds(&scene, applying.source, version - 1) => known,
+        _ => {
+            let is_first = last_full.is_none();
+            anew = compare::compare(&mut tx, &scene, applying.source, &applying.trailer, is_first).await?;
+            &anew
+        }
+    };
+    let renders_anew = last
+        .as_ref()
+        .is_some_and(|last| !compare::is_current(&run::judgement(last), &scene, applying.source));
 
     let now = Utc::now();
     let said_at = run.generated_at.unwrap_or(run.received_at).min(now);
@@ -279,12 +289,8 @@ async fn write_units(
     for (name, vehicle_id) in &plan.aliases {
         desk.tx.add_alias(name, vehicle_id).await?;
     }
-    let reasons: HashMap<String, &'static str> = plan
-        .removed
-        .iter()
-        .cloned()
-        .chain(plan.replaced.iter().map(|id| (id.clone(), "feed")))
-        .collect();
+    let reasons: HashMap<String, &'static str> =
+        plan.removed.iter().cloned().chain(plan.replaced.iter().map(|id| (id.clone(), "feed"))).collect();
     let gone: Vec<&str> = plan.removed.iter().map(|(id, _)| id.as_str()).collect();
     for chunk in gone.chunks(CHUNK) {
         desk.tx.delete_units(applying.source, chunk).await?;
@@ -297,7 +303,8 @@ async fn write_units(
     let (to, mut batches) = mpsc::channel(1);
     let (file, trailer) = (applying.units.clone(), Arc::clone(&applying.trailer));
     let (written, source) = (plan.written.clone(), applying.source);
-    let reading = tokio::task::spawn_blocking(move || read_batches(&file, &trailer, &written, source, run, &to));
+    let reading =
+        tokio::task::spawn_blocking(move || read_batches(&file, &trailer, &written, source, run, &to));
     let mut pending: Option<Pending> = None;
     while let Some(batch) = batches.recv().await {
         let Batch { ids, fresh, rows } = batch;
@@ -338,7 +345,8 @@ fn read_batches(
     while count < written.len()
         && let Some(unit) = units.next(|row| written.contains_key(&row))?
     {
-        let (Some((id, _)), Some(hash)) = (written.get(&unit.source_row), hashes.get(&unit.source_row)) else {
+        let (Some((id, _)), Some(hash)) = (written.get(&unit.source_row), hashes.get(&unit.source_row))
+        else {
             continue;
         };
         let row = row_of(id, &unit, *hash, source, run)?;

@@ -18,6 +18,10 @@ use super::write::unit_of;
 /// A file held against what its source said before.
 pub(super) struct Compared {
     pub(super) plan: Plan,
+    /// The version of the lot that it was compared with.
+    version: u64,
+    /// The revisions of the source's settings and of the dealer.
+    read_with: (i64, i64),
     /// The dealer never had a unit and has one source.
     pub(super) virgin: bool,
     /// Units that were on offer and are not now, where that had to be read.
@@ -26,6 +30,15 @@ pub(super) struct Compared {
     pub(super) active: usize,
     /// Units on offer that the file replaces without being their source, where it is the source's first.
     pub(super) provisioned: Option<u32>,
+}
+
+impl Compared {
+    /// Whether it would come out the same now, the lot being of this version: what a source said changes only with the
+    /// run that its lot is of, about which the caller knows; everything else with the lot or with the settings.
+    pub(super) fn still_holds(&self, scene: &Scene, source: Uuid, version: u64) -> bool {
+        let now = scene.sources.get(&source).map(|known| (known.row.revision, scene.row.revision));
+        self.version == version && now == Some(self.read_with)
+    }
 }
 
 /// Runs that are looked through for the last good one of any kind.
@@ -66,6 +79,7 @@ pub(super) async fn compare(
     trailer: &Trailer,
     is_first: bool,
 ) -> Result<Compared, NoScene> {
+    let version = tx.inventory_version().await?;
     let held = tx.unit_hashes(source).await?;
     let Some(known) = scene.sources.get(&source) else { return Err(NoScene::NoSource) };
     let additive = known.settings.role == Role::Additive;
@@ -79,10 +93,9 @@ pub(super) async fn compare(
         (Vec::new(), HashMap::new())
     };
     let virgin = needs_all && lot.is_empty() && scene.sources.len() == 1;
-    let returning = needs_all.then(|| {
-        lot.iter().filter(|one| one.hash.is_none()).map(|one| one.vehicle_id.clone()).collect()
-    });
-    let others: Vec<Known> = lot
+    let returning = needs_all
+        .then(|| lot.iter().filter(|one| one.hash.is_none()).map(|one| one.vehicle_id.clone()).collect());
+    let others: Vec<Known<'_>> = lot
         .iter()
         // Of a source's own units it knows itself how it calls them.
         .filter(|one| !additive || !held.contains_key(&one.vehicle_id))
@@ -108,7 +121,8 @@ pub(super) async fn compare(
         replaced.sort_unstable();
         plan.replaced = replaced;
     }
-    Ok(Compared { plan, virgin, returning, active: held.len(), provisioned })
+    let read_with = (known.row.revision, scene.row.revision);
+    Ok(Compared { plan, version, read_with, virgin, returning, active: held.len(), provisioned })
 }
 
 /// Whether every row of a file is a unit that its source had before.
@@ -122,12 +136,12 @@ fn knows_all(held: &HashMap<String, UnitKey>, trailer: &Trailer) -> bool {
     })
 }
 
-fn of_lot(one: &LotIdentity) -> Known {
+fn of_lot(one: &LotIdentity) -> Known<'_> {
     Known {
-        vehicle_id: one.vehicle_id.clone(),
-        vin: one.vin.clone(),
-        stock: one.stock.clone(),
-        rooftop: one.rooftop.clone(),
+        vehicle_id: &one.vehicle_id,
+        vin: one.vin.as_deref(),
+        stock: one.stock.as_deref(),
+        rooftop: one.rooftop.as_deref(),
         removed: one.hash.is_none(),
     }
 }

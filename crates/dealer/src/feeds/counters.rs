@@ -30,21 +30,20 @@ struct Counters {
 
 impl Counters {
     const fn new() -> Counters {
-        const ZERO: AtomicU64 = AtomicU64::new(0);
         Counters {
-            files: ZERO,
-            bytes: ZERO,
+            files: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
             ended: [const { AtomicU64::new(0) }; RunState::ALL.len()],
-            retries: ZERO,
-            published: ZERO,
-            excluded: ZERO,
-            rejected: ZERO,
-            duplicates: ZERO,
-            written: ZERO,
-            removed: ZERO,
-            read_ms: ZERO,
-            checked_ms: ZERO,
-            applied_ms: ZERO,
+            retries: AtomicU64::new(0),
+            published: AtomicU64::new(0),
+            excluded: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
+            duplicates: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            removed: AtomicU64::new(0),
+            read_ms: AtomicU64::new(0),
+            checked_ms: AtomicU64::new(0),
+            applied_ms: AtomicU64::new(0),
         }
     }
 }
@@ -113,7 +112,11 @@ pub fn counts() -> FeedCounts {
     FeedCounts {
         files: of(&c.files),
         bytes: of(&c.bytes),
-        ended: RunState::ALL.into_iter().zip(c.ended.iter().map(of)).filter(|(state, _)| state.is_end() || *state == RunState::Held).collect(),
+        ended: RunState::ALL
+            .into_iter()
+            .zip(c.ended.iter().map(of))
+            .filter(|(state, _)| state.is_end() || *state == RunState::Held)
+            .collect(),
         retries: of(&c.retries),
         records: vec![
             ("published", of(&c.published)),

@@ -76,6 +76,7 @@ pub async fn approve(
         units: &units,
         trailer: Arc::clone(&trailer),
         base: run::judgement(&run).base,
+        compared: None,
         fence: Fence::Approval { actor },
     };
     match apply::apply(store, tenant, &applying).await? {

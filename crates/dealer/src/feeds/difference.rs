@@ -12,7 +12,7 @@ use super::identity::{Known, Register};
 use super::units::Trailer;
 
 /// Examples of each kind that are kept.
-pub const EXAMPLES: usize = 200;
+pub(super) const EXAMPLES: usize = 200;
 
 /// Characters of a value that an example keeps.
 const EXAMPLE_CHARS: usize = 200;
@@ -35,7 +35,7 @@ pub struct Difference {
     pub unpriced: u32,
     /// They were on offer without any source, and nobody has them: what a dealer's first feed replaces.
     pub replaced: u32,
-    /// Some of each kind, at most [`EXAMPLES`], in the order of the file; removed ones by their id.
+    /// Some of each kind, at most 200, in the order of the file; removed ones by their id.
     pub examples: Vec<Example>,
 }
 
@@ -137,12 +137,12 @@ impl Plan {
 }
 
 /// A unit of a source as the register knows it.
-fn known(id: &str, key: &UnitKey) -> Known {
+fn known<'k>(id: &'k str, key: &'k UnitKey) -> Known<'k> {
     Known {
-        vehicle_id: id.to_owned(),
-        vin: key.vin.clone(),
-        stock: key.stock.clone(),
-        rooftop: key.rooftop_key.clone(),
+        vehicle_id: id,
+        vin: key.vin.as_deref(),
+        stock: key.stock.as_deref(),
+        rooftop: key.rooftop_key.as_deref(),
         removed: false,
     }
 }
@@ -153,15 +153,15 @@ pub(super) fn plan(
     trailer: &Trailer,
     held: &HashMap<String, UnitKey>,
     own: impl Fn(&str) -> bool,
-    others: &[Known],
+    others: &[Known<'_>],
     aliases: &HashMap<String, String>,
     rooftop: &dyn Fn(&str) -> String,
     price_change_percent: f64,
 ) -> Plan {
-    let mut before: Vec<Known> = held.iter().map(|(id, key)| known(id, key)).collect();
-    before.sort_unstable_by(|a, b| a.vehicle_id.cmp(&b.vehicle_id));
-    let recognised = before.iter().filter(|known| own(&known.vehicle_id));
-    let register = Register::new(recognised.chain(others), aliases, rooftop);
+    let mut before: Vec<Known<'_>> = held.iter().map(|(id, key)| known(id, key)).collect();
+    before.sort_unstable_by_key(|known| known.vehicle_id);
+    let recognised = before.iter().copied().filter(|known| own(known.vehicle_id));
+    let register = Register::new(recognised.chain(others.iter().copied()), aliases, rooftop);
     let (ids, names) = register.identify(&trailer.briefs);
     let mut plan = Plan { aliases: names, ..Plan::default() };
     let mut present: HashSet<&str> = HashSet::with_capacity(ids.len());
@@ -179,15 +179,17 @@ pub(super) fn plan(
     }
     // What the file itself says of units that are gone.
     let mut told: HashMap<&str, &'static str> = HashMap::new();
-    let of_source = Register::new(&before, aliases, rooftop);
-    for gone in &trailer.gone {
-        if let Some(id) = of_source.gone(gone).filter(|id| !present.contains(id)) {
-            told.insert(id, if gone.reason == "sold" { "sold" } else { "feed" });
+    if !trailer.gone.is_empty() {
+        let of_source = Register::new(before.iter().copied(), aliases, rooftop);
+        for gone in &trailer.gone {
+            if let Some(id) = of_source.gone(gone).filter(|id| !present.contains(id)) {
+                told.insert(id, if gone.reason == "sold" { "sold" } else { "feed" });
+            }
         }
     }
     plan.removed = before
         .iter()
-        .map(|known| known.vehicle_id.as_str())
+        .map(|known| known.vehicle_id)
         .filter(|id| !present.contains(id))
         .filter_map(|id| match told.get(id) {
             Some(reason) => Some((id.to_owned(), *reason)),
@@ -226,7 +228,8 @@ pub(super) fn example(vehicle_id: &str, before: Option<&Unit>, after: Option<&Un
         old.retain(|key, _| key == "asking_price");
         new.retain(|key, _| key == "asking_price");
     }
-    let short = |map: Map<String, Value>| map.into_iter().map(|(key, value)| (key, shortened(value))).collect();
+    let short =
+        |map: Map<String, Value>| map.into_iter().map(|(key, value)| (key, shortened(value))).collect();
     Example {
         kind: kind.to_owned(),
         vehicle_id: vehicle_id.to_owned(),

@@ -33,7 +33,8 @@ pub(super) async fn add_rendered(
     }
     let mut by_code: BTreeMap<String, u32> = run::read(run.by_code.as_ref());
     // A run is rendered once; places behind those of the file's own findings are free.
-    tx.add_findings(run.run_id, &rows(written.findings.iter(), i32::try_from(STORED).unwrap_or(i32::MAX))).await?;
+    tx.add_findings(run.run_id, &rows(written.findings.iter(), i32::try_from(STORED).unwrap_or(i32::MAX)))
+        .await?;
     for finding in &written.findings {
         *by_code.entry(finding.code.as_str().to_owned()).or_default() += 1;
     }

@@ -8,20 +8,20 @@ use std::collections::{HashMap, HashSet};
 use super::units::{Brief, Gone};
 
 /// A unit that the dealer has or had, as far as it is recognised by.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) vehicle_id: String,
-    pub(super) vin: Option<String>,
-    pub(super) stock: Option<String>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known<'k> {
+    pub(super) vehicle_id: &'k str,
+    pub(super) vin: Option<&'k str>,
+    pub(super) stock: Option<&'k str>,
     /// As its own source, or the lot, names the rooftop.
-    pub(super) rooftop: Option<String>,
+    pub(super) rooftop: Option<&'k str>,
     /// It is not on offer any more: only its VIN, or its stock number where it has none, says that it came back.
     pub(super) removed: bool,
 }
 
 /// All units that the rows of a file may be.
 pub(super) struct Register<'r> {
-    known: Vec<&'r Known>,
+    known: Vec<Known<'r>>,
     by_vin: HashMap<&'r str, Vec<usize>>,
     by_stock: HashMap<&'r str, Vec<usize>>,
     by_id: HashMap<&'r str, usize>,
@@ -33,7 +33,7 @@ pub(super) struct Register<'r> {
 impl<'r> Register<'r> {
     /// `known` in the order in which they count: those of the source itself first.
     pub(super) fn new(
-        known: impl IntoIterator<Item = &'r Known>,
+        known: impl IntoIterator<Item = Known<'r>>,
         aliases: &'r HashMap<String, String>,
         rooftop: &'r dyn Fn(&str) -> String,
     ) -> Register<'r> {
@@ -48,18 +48,18 @@ impl<'r> Register<'r> {
         for one in known {
             let place = register.known.len();
             register.known.push(one);
-            if let Some(vin) = one.vin.as_deref() {
+            if let Some(vin) = one.vin {
                 register.by_vin.entry(vin).or_default().push(place);
             }
-            if let Some(stock) = one.stock.as_deref() {
+            if let Some(stock) = one.stock {
                 register.by_stock.entry(stock).or_default().push(place);
             }
-            register.by_id.entry(&one.vehicle_id).or_insert(place);
+            register.by_id.entry(one.vehicle_id).or_insert(place);
         }
         register
     }
 
-    fn at(&self, place: usize) -> Option<&'r Known> {
+    fn at(&self, place: usize) -> Option<Known<'r>> {
         self.known.get(place).copied()
     }
 
@@ -74,24 +74,25 @@ impl<'r> Register<'r> {
     fn with_vin(&self, vin: &str, free: impl Fn(&str) -> bool) -> Option<&'r str> {
         let places = self.by_vin.get(vin)?;
         let of_vin = places.iter().filter_map(|place| self.at(*place));
-        of_vin.map(|known| known.vehicle_id.as_str()).find(|id| free(id))
+        of_vin.map(|known| known.vehicle_id).find(|id| free(id))
     }
 
     fn with_stock(
         &self,
         stock: &str,
         rooftop: Option<&str>,
-        fits: impl Fn(&Known) -> bool,
+        fits: impl Fn(&Known<'_>) -> bool,
         free: impl Fn(&str) -> bool,
     ) -> Option<&'r str> {
         let places = self.by_stock.get(stock)?;
-        let here = places.iter().filter_map(|place| self.at(*place)).filter(|known| {
-            fits(known) && free(&known.vehicle_id) && self.one_place(known.rooftop.as_deref(), rooftop)
-        });
+        let here = places
+            .iter()
+            .filter_map(|place| self.at(*place))
+            .filter(|known| fits(known) && free(known.vehicle_id) && self.one_place(known.rooftop, rooftop));
         // The one that names the rooftop goes before one that names none.
-        let mut here: Vec<&'r Known> = here.collect();
+        let mut here: Vec<Known<'r>> = here.collect();
         here.sort_by_key(|known| (known.removed, known.vin.is_some(), known.rooftop.is_none()));
-        here.first().map(|known| known.vehicle_id.as_str())
+        here.first().map(|known| known.vehicle_id)
     }
 
     /// The id of every row, in their order, and the names by which ids must be found from now on although they do
@@ -113,7 +114,7 @@ impl<'r> Register<'r> {
             let (stock, rooftop) = (brief.stock.as_deref(), brief.rooftop.as_deref());
             let has_vin = brief.vin.is_some();
             // A unit that gets a VIN was known by its stock number; one that has none may have had one before.
-            let fits = |known: &Known| known.vin.is_none() || (!has_vin && !known.removed);
+            let fits = |known: &Known<'_>| known.vin.is_none() || (!has_vin && !known.removed);
             let known = stock.and_then(|stock| self.with_stock(stock, rooftop, fits, free));
             let name = name_of(brief);
             let chosen = match known {
@@ -135,8 +136,8 @@ impl<'r> Register<'r> {
     /// Whether a unit of that id may be this row: nothing that is known of it says otherwise.
     fn may_return(&self, id: &str, brief: &Brief) -> bool {
         let Some(known) = self.by_id.get(id).and_then(|place| self.at(*place)) else { return true };
-        match (&known.vin, &brief.vin) {
-            (Some(known), Some(vin)) => **known == **vin,
+        match (known.vin, brief.vin.as_deref()) {
+            (Some(known), Some(vin)) => known == vin,
             (known, vin) => known.is_none() || vin.is_some(),
         }
     }
@@ -157,15 +158,15 @@ impl<'r> Register<'r> {
 
     /// The unit of this source that a file says is gone.
     pub(super) fn gone(&self, gone: &Gone) -> Option<&'r str> {
-        let here = |known: &Known| !known.removed;
+        let here = |known: &Known<'_>| !known.removed;
         if let Some(vin) = gone.vin.as_deref() {
             let places = self.by_vin.get(vin).map(Vec::as_slice).unwrap_or_default();
-            let found = places.iter().filter_map(|place| self.at(*place)).find(|known| here(known));
+            let found = places.iter().filter_map(|place| self.at(*place)).find(here);
             if let Some(found) = found {
-                return Some(&found.vehicle_id);
+                return Some(found.vehicle_id);
             }
         }
-        let fits = |known: &Known| here(known) && (gone.vin.is_none() || known.vin.is_none());
+        let fits = |known: &Known<'_>| here(known) && (gone.vin.is_none() || known.vin.is_none());
         self.with_stock(gone.stock.as_deref()?, gone.rooftop.as_deref(), fits, |_| true)
     }
 }
@@ -184,14 +185,13 @@ pub(super) fn name_of(brief: &Brief) -> String {
 mod tests {
     use super::*;
 
-    fn known(id: &str, vin: Option<&str>, stock: Option<&str>, rooftop: Option<&str>) -> Known {
-        Known {
-            vehicle_id: id.into(),
-            vin: vin.map(Into::into),
-            stock: stock.map(Into::into),
-            rooftop: rooftop.map(Into::into),
-            removed: false,
-        }
+    fn known<'k>(
+        vehicle_id: &'k str,
+        vin: Option<&'k str>,
+        stock: Option<&'k str>,
+        rooftop: Option<&'k str>,
+    ) -> Known<'k> {
+        Known { vehicle_id, vin, stock, rooftop, removed: false }
     }
 
     fn brief(vin: Option<&str>, stock: Option<&str>, rooftop: Option<&str>) -> Brief {
@@ -205,16 +205,16 @@ mod tests {
         }
     }
 
-    fn ids(known: &[Known], briefs: &[Brief]) -> Vec<String> {
+    fn ids(known: &[Known<'_>], briefs: &[Brief]) -> Vec<String> {
         ids_with(known, &HashMap::new(), briefs).0
     }
 
     fn ids_with(
-        known: &[Known],
+        known: &[Known<'_>],
         aliases: &HashMap<String, String>,
         briefs: &[Brief],
     ) -> (Vec<String>, Vec<(String, String)>) {
-        Register::new(known, aliases, &|key| key.to_lowercase()).identify(briefs)
+        Register::new(known.iter().copied(), aliases, &|key| key.to_lowercase()).identify(briefs)
     }
 
     #[test]
@@ -232,7 +232,8 @@ mod tests {
         ];
         assert_eq!(ids(&[], &briefs), ["vin-V1", "stock-S2", "stock-south-S2"]);
         // The same file again, with what was written of the first one.
-        let held: Vec<Known> = ids(&[], &briefs)
+        let named = ids(&[], &briefs);
+        let held: Vec<Known<'_>> = named
             .iter()
             .zip(&briefs)
             .map(|(id, b)| known(id, b.vin.as_deref(), b.stock.as_deref(), b.rooftop.as_deref()))
@@ -245,8 +246,7 @@ mod tests {
     #[test]
     fn a_unit_that_gets_a_vin_keeps_its_id_and_is_found_by_it_later() {
         let held = [known("stock-S1", None, Some("S1"), Some("North"))];
-        let (id, aliases) =
-            ids_with(&held, &HashMap::new(), &[brief(Some("V1"), Some("S1"), Some("north"))]);
+        let (id, aliases) = ids_with(&held, &HashMap::new(), &[brief(Some("V1"), Some("S1"), Some("north"))]);
         assert_eq!(id, ["stock-S1"]);
         assert_eq!(aliases, [("vin-V1".to_owned(), "stock-S1".to_owned())]);
         let aliases: HashMap<_, _> = aliases.into_iter().collect();
@@ -270,7 +270,11 @@ mod tests {
         let (ids, _) = ids_with(
             &held,
             &HashMap::new(),
-            &[brief(None, Some("S1"), None), brief(Some("V2"), None, None), brief(None, Some("S1"), Some("B"))],
+            &[
+                brief(None, Some("S1"), None),
+                brief(Some("V2"), None, None),
+                brief(None, Some("S1"), Some("B")),
+            ],
         );
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 3, "{ids:?}");
         assert_eq!(ids[0], "vin-V2");
@@ -280,7 +284,7 @@ mod tests {
     fn what_is_gone_is_found_by_vin_and_by_the_stock_number_of_a_unit_without_one() {
         let held = [known("a", Some("V1"), Some("S1"), None), known("b", None, Some("S2"), Some("North"))];
         let aliases = HashMap::new();
-        let register = Register::new(&held, &aliases, &|key| key.to_owned());
+        let register = Register::new(held, &aliases, &|key| key.to_owned());
         let gone = |vin: Option<&str>, stock: Option<&str>, rooftop: Option<&str>| {
             let text = |text: Option<&str>| text.map(Into::into);
             register

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use chrono::{TimeDelta, Utc};
+use feeds::Finding;
 use feeds::config::{Config, Mode};
 use feeds::guard::{self, Verdict};
 use feeds::outcome::Outcome;
 use feeds::raw::Refused;
-use feeds::Finding;
 use store::{Job, RunRow, RunState, Store, TenantId, TenantTx};
 use uuid::Uuid;
 
 use super::apply::{self, Applied, Applying, Fence};
-use super::compare;
+use super::compare::{self, Compared};
 use super::counters;
 use super::findings;
 use super::reading::{self, Progress, ReadFile, Trouble};
@@ -179,9 +179,9 @@ impl Work<'_> {
         };
         // What a person or another run did in between is looked at again, a few times.
         for _ in 0..5 {
-            let base = match self.check(&parsed).await? {
+            let (base, compared) = match self.check(&parsed).await? {
                 Checked::Ended(ended) => return Ok(ended),
-                Checked::Apply { base } => base,
+                Checked::Apply { base, compared } => (base, compared),
             };
             let applying = Applying {
                 run_id: self.run.run_id,
@@ -189,6 +189,7 @@ impl Work<'_> {
                 units: &parsed.units,
                 trailer: Arc::clone(&parsed.trailer),
                 base,
+                compared: Some(&compared),
                 fence: Fence::Job(self.job),
             };
             match apply::apply(self.store, self.tenant, &applying).await? {
@@ -265,12 +266,7 @@ impl Work<'_> {
     }
 
     /// The same bytes again: a sign of life, and nothing else.
-    async fn confirm(
-        &mut self,
-        mut tx: TenantTx,
-        scene: &Scene,
-        last: RunRow,
-    ) -> Result<Ended, Stopped> {
+    async fn confirm(&mut self, mut tx: TenantTx, scene: &Scene, last: RunRow) -> Result<Ended, Stopped> {
         let began = Instant::now();
         // Whoever changes the lot waits, and whoever has changed it meanwhile is seen.
         tx.lock_inventory().await?;
@@ -326,8 +322,12 @@ impl Work<'_> {
             previous = run::baseline(last.as_ref(), Some(0), held.len());
             vins = Some(held.into_values().filter_map(|key| key.vin.or(key.stock)).collect());
         }
-        let config =
-            known.settings.config(scene.today(Utc::now()), &scene.rooftops, scene.timezone.as_deref(), previous);
+        let config = known.settings.config(
+            scene.today(Utc::now()),
+            &scene.rooftops,
+            scene.timezone.as_deref(),
+            previous,
+        );
         Ok(Config { mode, previous_active_vins: vins, ..config })
     }
 
@@ -337,7 +337,9 @@ impl Work<'_> {
         for code in &judged.stopped {
             if !outcome.stopped.contains(code) {
                 outcome.stopped.push(*code);
-                outcome.findings.add(findings::about_file(*code, "other than the announced number of bytes came"));
+                outcome
+                    .findings
+                    .add(findings::about_file(*code, "other than the announced number of bytes came"));
             }
         }
         let mut tx = self.store.tenant(self.tenant).await?;
@@ -361,15 +363,21 @@ impl Work<'_> {
 
     /// What an earlier worker read.
     async fn take_up(&mut self) -> Result<Parsed, Stopped> {
+        let began = Instant::now();
         let units = stored_units(self.store, self.tenant, &self.run, self.bench).await?;
         let trailer = read_trailer(&units).await?;
+        self.timings.fetched_ms = since(began);
         let run = &self.run;
         let signature: run::Signature = run::read(run.signature.as_ref());
         let outcome = Outcome {
             detected: run::read(run.detected.as_ref()),
             counts: run::counts(run),
             by_rooftop: run::read(run.by_rooftop.as_ref()),
-            deletes: if trailer.delta { trailer.gone.iter().map(units::Gone::excluded).collect() } else { Vec::new() },
+            deletes: if trailer.delta {
+                trailer.gone.iter().map(units::Gone::excluded).collect()
+            } else {
+                Vec::new()
+            },
             header: signature.header,
             delimiter: signature.delimiter,
             stopped: run::judgement(run).stopped,
@@ -422,7 +430,7 @@ impl Work<'_> {
         save_open(&mut tx, &self.run, &[RunState::Parsed, RunState::Checked]).await?;
         if !hold {
             tx.commit().await?;
-            return Ok(Checked::Apply { base });
+            return Ok(Checked::Apply { base, compared: Box::new(compared) });
         }
         tell::held(&mut tx, &known.row.name, &self.run).await?;
         if !tx.finish_job(self.job).await? {
@@ -478,7 +486,7 @@ impl Work<'_> {
 
 enum Checked {
     Ended(Ended),
-    Apply { base: Option<Uuid> },
+    Apply { base: Option<Uuid>, compared: Box<Compared> },
 }
 
 /// Stores a run that nobody else has ended meanwhile.
@@ -506,7 +514,8 @@ pub(super) async fn stored_units(
         None => None,
     };
     drop(tx);
-    let gone = || std::io::Error::new(std::io::ErrorKind::NotFound, "the units of the run are not kept any more");
+    let gone =
+        || std::io::Error::new(std::io::ErrorKind::NotFound, "the units of the run are not kept any more");
     let file = file.ok_or_else(gone)?;
     reading::fetch(store, tenant, &file, &bench.spool, false).await
 }

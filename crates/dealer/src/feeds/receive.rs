@@ -152,7 +152,9 @@ where
     }
     let now = Utc::now();
     let keep_until = now + TimeDelta::days(i64::from(settings.keep_days));
-    let ended = packing.end(source, &received, mode_name(received.mode.unwrap_or(settings.reading.mode)), keep_until).await;
+    let ended = packing
+        .end(source, &received, mode_name(received.mode.unwrap_or(settings.reading.mode)), keep_until)
+        .await;
     let run = match ended {
         Ok(run) => run,
         // Somebody else came with the same key meanwhile.

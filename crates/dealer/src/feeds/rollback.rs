@@ -72,6 +72,7 @@ pub async fn rollback(
             units: &units,
             trailer: Arc::clone(&trailer),
             base: compare::lot_of(last.as_ref()),
+            compared: None,
             fence: Fence::Rollback { to: &to, actor },
         };
         if let Applied::Done { run_id, state, version } = apply::apply(store, tenant, &applying).await? {
@@ -132,8 +133,7 @@ pub async fn remove_source(
     let units = tx.delete_units(source, &ids).await?;
     let reasons: HashMap<String, &'static str> =
         if keep { HashMap::new() } else { ids.iter().map(|id| (id.clone(), "feed")).collect() };
-    let because =
-        Because { source: Some(source), run: None, actor: Some(actor.to_owned()), said_at: now };
+    let because = Because { source: Some(source), run: None, actor: Some(actor.to_owned()), said_at: now };
     let written = write(&mut tx, scene.clone(), version, because, ids, &reasons).await?;
     for mut open in tx.open_runs(Some(source)).await? {
         open.state = RunState::Superseded;

@@ -58,7 +58,7 @@ pub struct Signature {
 pub struct Timings {
     /// From the receipt of the file until the work began.
     pub waited_ms: u64,
-    /// Getting the file out of the database.
+    /// Getting the file out of the database, or what an earlier try had read of it.
     pub fetched_ms: u64,
     /// Reading it and storing its units.
     pub read_ms: u64,

@@ -118,10 +118,9 @@ impl Spooled {
     pub(super) fn reader(&self) -> Box<dyn ReadSeek + '_> {
         match self {
             Spooled::Memory(bytes) => Box::new(Cursor::new(bytes.as_slice())),
-            Spooled::Disk { file, length } => Box::new(io::BufReader::with_capacity(
-                PIECE,
-                Positioned { file, at: 0, length: *length },
-            )),
+            Spooled::Disk { file, length } => {
+                Box::new(io::BufReader::with_capacity(PIECE, Positioned { file, at: 0, length: *length }))
+            }
         }
     }
 

@@ -170,7 +170,10 @@ pub(super) fn trailer(file: &Spooled) -> io::Result<Trailer> {
     let mut lines = BufReader::new(GzDecoder::new(bytes)).lines();
     let head: Head = serde_json::from_str(&lines.next().ok_or_else(broken)??)?;
     if head.form != FORM {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "another program wrote the units of this run"));
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "another program wrote the units of this run",
+        ));
     }
     let briefs = lines.map(|line| Ok(serde_json::from_str(&line?)?)).collect::<io::Result<_>>()?;
     Ok(Trailer { delta: head.delta, briefs, gone: head.gone })

@@ -96,8 +96,13 @@ enum Now {
     Same,
     Listed(Box<Listing>),
     Changed(Box<Listing>, Vec<Change>),
-    Off { reason: &'static str, nobody_has_it: bool },
-    Refused { was_offered: bool },
+    Off {
+        reason: &'static str,
+        nobody_has_it: bool,
+    },
+    Refused {
+        was_offered: bool,
+    },
 }
 
 /// Units that are being rendered by another thread.
@@ -105,11 +110,7 @@ pub(super) struct Pending(tokio::task::JoinHandle<Vec<Made>>);
 
 impl Desk<'_> {
     /// Begins to render these units. Words that are `fresh` count instead of those stored of the same source.
-    pub(super) async fn begin(
-        &mut self,
-        ids: Vec<String>,
-        fresh: Vec<Fresh>,
-    ) -> Result<Pending, NoScene> {
+    pub(super) async fn begin(&mut self, ids: Vec<String>, fresh: Vec<Fresh>) -> Result<Pending, NoScene> {
         let (own, run) = (self.because.source, self.because.run);
         let mut at_hand: HashMap<String, Unit> =
             fresh.into_iter().map(|fresh| (fresh.vehicle_id, fresh.unit)).collect();
