@@ -8,6 +8,17 @@ use crate::code::Code;
 /// Longest address that is taken.
 const LONGEST: usize = 2_048;
 
+/// Whether an address is of the machine that it is opened on. Browsers trust those without encryption as well (W3C
+/// Secure Contexts, 3.1); whoever tries things out has such.
+pub(crate) fn is_this_machine(address: &str) -> bool {
+    match Url::parse(address).ok().as_ref().and_then(Url::host) {
+        Some(::url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(::url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(::url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
 /// Makes an address out of a text: blanks inside become `%20`, `//host` becomes `https://host`. None for what is no
 /// absolute address of the web, and for one that carries a password.
 pub(crate) fn absolute(text: &str) -> Option<String> {

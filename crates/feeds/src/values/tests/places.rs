@@ -164,6 +164,10 @@ fn photos_that_are_left_out() {
             (Code::PhotoUrlInvalid, "/images/2.jpg".to_owned())
         ]
     );
+    for here in ["http://127.0.0.1:8080/1.jpg", "http://localhost/1.jpg", "http://[::1]/1.jpg"] {
+        assert_eq!((list(&[here]).as_str(), read(&[here]).codes), (here, vec![]));
+    }
+    assert_eq!(codes(&["http://127.0.0.1.example/1.jpg"]), [Code::PhotoNotHttps]);
     for cell in [
         "/images/2.jpg",
         "images/2.jpg",
