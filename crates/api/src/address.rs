@@ -13,7 +13,7 @@ use dealer::{CallerKey, Dealer, OwnHost, Place, ResolveError, Tenant};
 use crate::interfaces::discovery::{self, Wanted};
 use crate::interfaces::{self, Visit};
 use crate::observe::{self, Note};
-use crate::{ApiState, answer, callers, cors, ops, pages, photos};
+use crate::{ApiState, answer, callers, cors, ops, pages, photos, push};
 
 /// Who is addressed.
 #[derive(Clone)]
@@ -29,7 +29,9 @@ pub(crate) struct Target {
 /// Answers every request.
 pub(crate) async fn serve(request: &HttpRequest, payload: Payload, state: &ApiState) -> HttpResponse {
     let path = request.path();
-    if let Some(answered) = cors::preflight(request) {
+    if !push::is_ours(path)
+        && let Some(answered) = cors::preflight(request)
+    {
         return answered;
     }
     let Some(dealer) = state.dealer() else {
@@ -67,6 +69,9 @@ async fn at_platform(
     if let Some(rest) = path.strip_prefix("/t/") {
         let (slug, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         return at_dealer(request, payload, dealer, Place::Slug(slug), host, rest).await;
+    }
+    if push::is_ours(path) {
+        return Box::pin(push::serve(request, payload, state, dealer, path)).await;
     }
     if let Some(name) = path.strip_prefix("/demo/photos/") {
         return photo(request, name);

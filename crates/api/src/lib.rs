@@ -21,6 +21,7 @@ mod ops;
 mod pages;
 pub mod photos;
 mod proxy;
+mod push;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +45,7 @@ struct Inner {
     proxies: TrustedProxies,
     registry: prometheus::Registry,
     meters: observe::Meters,
+    pace: push::Pace,
 }
 
 impl ApiState {
@@ -55,6 +57,7 @@ impl ApiState {
             proxies,
             registry,
             meters: observe::Meters::new(),
+            pace: push::Pace::default(),
         };
         ApiState { inner: Arc::new(inner) }
     }
@@ -87,6 +90,10 @@ impl ApiState {
 
     pub(crate) fn registry(&self) -> &prometheus::Registry {
         &self.inner.registry
+    }
+
+    pub(crate) fn pace(&self) -> &push::Pace {
+        &self.inner.pace
     }
 
     pub(crate) fn meters(&self) -> &observe::Meters {

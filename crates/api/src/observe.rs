@@ -15,7 +15,7 @@ use tracing::{Instrument, Level, field};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 use uuid::fmt::Simple;
 
-use crate::{ApiState, address, cors, ids};
+use crate::{ApiState, address, cors, ids, push};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -119,7 +119,9 @@ async fn observed(state: &ApiState, request: &HttpRequest, payload: Payload) -> 
 
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
-    cors::open(headers);
+    if !push::is_ours(request.path()) {
+        cors::open(headers);
+    }
     if state.is_draining() {
         // Not the header by hand: the encoder writes its own, and must know that the connection ends.
         response.head_mut().set_connection_type(ConnectionType::Close);

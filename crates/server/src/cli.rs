@@ -1,5 +1,8 @@
 //! The command line: what can be asked for, and the help that teaches it.
 
+mod feed;
+mod vehicle;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,6 +11,8 @@ use contract::SkillId;
 use dealer::RateLimit;
 use dealer::callers::NewKey;
 
+use self::feed::FeedCommand;
+use self::vehicle::VehicleCommand;
 use crate::commands::{self, key::Work, serve::Kind};
 use crate::failure::{Failure, UNUSABLE};
 use crate::settings::{
@@ -128,11 +133,17 @@ enum Command {
         #[command(subcommand)]
         work: LeadCommand,
     },
-    /// Check inventory files
+    /// Bring dealers' inventory files in: check, sources, imports, runs, notices
     #[command(arg_required_else_help = true, subcommand_required = true)]
     Feed {
         #[command(subcommand)]
         work: FeedCommand,
+    },
+    /// Tell a car's story, and set what feeds have wrong
+    #[command(arg_required_else_help = true, subcommand_required = true)]
+    Vehicle {
+        #[command(subcommand)]
+        work: VehicleCommand,
     },
     /// Load the demo dealers
     ///
@@ -152,62 +163,6 @@ enum Command {
         #[command(flatten)]
         flags: AllFlags,
     },
-}
-
-#[derive(Debug, Subcommand)]
-enum FeedCommand {
-    /// Say what an import of a file would do: the verdict, every fault by row, what each column is taken for
-    ///
-    /// Needs no database and no settings, and changes nothing. FILE is a table (CSV, tabs, pipes, semicolons), XML,
-    /// JSON or NDJSON, also in zip or gzip. Exit status: 0 it would be applied, 1 it would be held or refused, 2 the
-    /// file or the settings cannot be read.
-    #[command(after_help = FEED_CHECK)]
-    Check {
-        /// The file
-        file: PathBuf,
-        /// Print one JSON document: verdict, counts, vehicles, excluded, errors, warnings, and the words of each
-        #[arg(long)]
-        json: bool,
-        /// How the file is to be read, JSON
-        #[arg(long, value_name = "CFG.json")]
-        feed_config: Option<PathBuf>,
-        /// Name every row of every finding, not just the first ones
-        #[arg(long)]
-        all: bool,
-        /// Show the columns, what they are taken for, and what stands in so many rows
-        #[arg(long, value_name = "ROWS", num_args = 0..=1, default_missing_value = "10")]
-        preview: Option<usize>,
-    },
-}
-
-const FEED_CHECK: &str = "\
-Settings of --feed-config, all of them optional:
-  today                 date for date and year rules [default: today, UTC]
-  tenant_currency       ISO 4217 [default: USD]
-  known_rooftop_keys    rooftops that exist; others are an error
-  mode                  full or delta: the whole lot, or changes with an action column
-  date_order            mdy or dmy
-  timezone              of times without a zone, such as America/Chicago
-  demo_as               new or used: what demonstrators count as
-  columns               name of a column to what it holds, see --preview
-  status_words          words of the status column to available, pending,
-                        intransit, sold, wholesale or removed
-  header                names of the columns of a file without a header
-  previous_full_run     the last good run for the guard: {published, by_rooftop,
-                        delimiter, header}
-  previous_active_vins  of changes: the VINs on offer before them
-  guard                 thresholds in percent, such as {\"drop_percent\": 20};
-                        zero means any, not off";
-
-impl FeedCommand {
-    fn run(self) -> ExitCode {
-        match self {
-            FeedCommand::Check { file, json, feed_config, all, preview } => {
-                let wanted = commands::feed::check::Wanted { file, config: feed_config, json, all, preview };
-                commands::feed::check::run(&wanted).unwrap_or_else(|failure| failure.report())
-            }
-        }
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -358,7 +313,8 @@ pub fn run() -> ExitCode {
         }
         Command::Key { work } => work.run(),
         Command::Lead { work } => work.run(),
-        Command::Feed { work } => return work.run(),
+        Command::Feed { work } => return work.run().unwrap_or_else(|failure| failure.report()),
+        Command::Vehicle { work } => work.run(),
         Command::Demo { flags } => {
             settings(&flags.into()).and_then(|settings| commands::demo::run(&settings))
         }
@@ -402,6 +358,7 @@ mod tests {
             "provision",
             "key",
             "feed",
+            "vehicle",
             "demo",
             "doctor",
             "Examples:",

@@ -29,6 +29,7 @@ mod scene;
 mod settings;
 mod setup;
 mod shown;
+mod snapshot;
 mod sources;
 mod spool;
 mod story;
@@ -54,5 +55,6 @@ pub use run::{Judgement, Signature, Timings, counts as run_counts, difference, j
 pub use settings::{Marker, Reading, Role, Rooftops, SourceLimits, SourceSettings};
 pub use setup::{Change, Changed, SetupError, add_source, change_source, settle_freshness};
 pub use shown::{finding_document, finding_words, run_document, run_document_for_dealer};
+pub use snapshot::{PartError, PartTaken, SnapshotPart};
 pub use sources::{SecretError, TOKEN_PREFIX, missing, renew_token, set_credentials, settings_from};
 pub use story::{Event, FieldStory, Story, Word, story};

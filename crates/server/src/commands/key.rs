@@ -8,7 +8,7 @@ use store::Store;
 
 use crate::commands::{explain, open_store, run_on_data};
 use crate::failure::{Failure, UNUSABLE};
-use crate::output::say;
+use crate::output::{say, table};
 use crate::settings::Settings;
 
 /// Who is named as the maker of keys.
@@ -118,19 +118,6 @@ fn time(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-/// Columns as wide as their widest cell.
-fn table<const N: usize>(rows: &[[String; N]]) -> Vec<String> {
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..N).map(width).collect();
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
-}
-
 /// A scope as it is written on the command line.
 ///
 /// # Errors
@@ -169,11 +156,5 @@ mod tests {
         }
         assert_eq!(scope("lead.submit"), Ok(SkillId::LeadSubmit));
         assert!(scope("leads").unwrap_err().contains("lead.submit"));
-    }
-
-    #[test]
-    fn columns_stand_below_each_other() {
-        let rows = [["A", "B"], ["longer", "x"]].map(|row| row.map(str::to_owned));
-        assert_eq!(table(&rows), ["A       B", "longer  x"]);
     }
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::commands::{explain, open_store, run_on_data};
 use crate::failure::Failure;
-use crate::output::say;
+use crate::output::{harmless, printable, say};
 use crate::settings::Settings;
 
 /// What is to be shown.
@@ -234,40 +234,10 @@ fn spaced(words: impl IntoIterator<Item = String>) -> String {
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// A stranger's text on one line, and nothing in it that a terminal would obey.
-fn printable(text: &str) -> String {
-    let line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
-    harmless(line.trim())
-}
-
-/// The text with signs that nobody sees, or that turn others round, as the escapes of JSON; in a JSON document it is
-/// the same document.
-fn harmless(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        if is_hidden(char) {
-            let mut units = [0; 2];
-            out.extend(char.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
-        } else {
-            out.push(char);
-        }
-    }
-    out
-}
-
-/// Whether a character is of Unicode's categories Cc or Cf, or breaks a line.
-fn is_hidden(char: char) -> bool {
-    char.is_control()
-        || matches!(char,
-            '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
-            | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}'
-            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e007f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::is_hidden;
 
     #[test]
     fn a_lead_is_shown_in_lines_that_no_text_of_a_shopper_breaks() {

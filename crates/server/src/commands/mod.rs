@@ -8,6 +8,7 @@ pub(crate) mod lead;
 pub(crate) mod migrate;
 pub(crate) mod provision;
 pub(crate) mod serve;
+pub(crate) mod vehicle;
 pub(crate) mod worker;
 
 use std::future::Future;
