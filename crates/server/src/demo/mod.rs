@@ -1,13 +1,20 @@
 //! Three invented dealers with stock, for `forecourt demo` and `up --demo`.
 //!
-//! Everything follows from fixed seeds and a fixed day: the document is the same on every machine and in every
-//! run, so loading it twice changes nothing.
+//! Everything follows from fixed seeds and a fixed day: documents and files are the same on every machine and in every
+//! run, so loading them twice changes nothing. The dealers are provisioned; their vehicles come in files of the layouts
+//! that dealers' tools write, through the same door as those of real dealers.
 
 mod catalog;
+mod cells;
 mod dealers;
 mod dice;
+mod feeds;
+#[cfg(test)]
+mod feeds_tests;
+mod layouts;
 mod price;
 mod roster;
+mod table;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -16,12 +23,37 @@ mod words;
 
 use serde_json::{Map, Value, json};
 
+use cells::Unit;
 use dealers::Dealer;
 use dice::Dice;
+pub use feeds::{Feed, File};
 use roster::dealers;
 use unit::Maker;
 
-/// The provisioning document `{"tenants": {slug: …}}` of the demo dealers.
+/// The demo dealers without vehicles, as a provisioning document, and the feeds that bring those.
+///
+/// `origin` is the platform's public origin, with or without a trailing slash; photo addresses start with it.
+pub fn with_feeds(origin: &str) -> (Value, Vec<Feed>) {
+    let mut document = document(origin);
+    let mut all = Vec::new();
+    for dealer in dealers() {
+        let Some(tenant) = document.pointer_mut(&format!("/tenants/{}", dealer.slug)).and_then(Value::as_object_mut)
+        else {
+            continue;
+        };
+        let units = units_of(tenant.remove("inventory").as_ref());
+        let sold = units_of(tenant.get("sold"));
+        all.extend(feeds::of(&dealer, &units, &sold, origin.trim_end_matches('/')));
+    }
+    (document, all)
+}
+
+fn units_of(list: Option<&Value>) -> Vec<Unit> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object).cloned().collect()
+}
+
+/// The provisioning document `{"tenants": {slug: …}}` of the demo dealers with all that is in their files, which is
+/// what comes of these.
 ///
 /// `origin` is the platform's public origin, with or without a trailing slash; photo addresses start with it.
 pub fn document(origin: &str) -> Value {

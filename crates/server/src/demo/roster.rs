@@ -304,7 +304,8 @@ fn phoenix() -> Rooftop {
             "capabilities": ["sales", "service", "parts", "financing", "trade_in", "delivery"],
             "holidays": holidays(true),
         }),
-        charges: Charges { always: Vec::new(), on_new: Vec::new(), published: true },
+        // As in Spokane: one file has the lots of both.
+        charges: Charges { always: vec![fee("Documentation fee", 200)], on_new: Vec::new(), published: true },
         lots: vec![
             lot(52, "new", Kind::Car, &["BMW"]),
             lot(42, "new", Kind::Car, &["Audi"]),

@@ -221,7 +221,7 @@ pub(super) fn description(dice: &mut Dice, subject: &Subject<'_>) -> Option<Stri
             "Ask what your vehicle may tow before you choose.",
         ],
         (_, Kind::Motorcycle) => {
-            &["Demo rides on dry days; bring your licence and your gear.", "First service is included."]
+            &["Demo rides on dry days – bring your licence and your gear.", "First service is included."]
         }
         _ => &["Ask us for a test drive.", "Ready to be shown, in person or by video."],
     };
