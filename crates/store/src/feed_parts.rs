@@ -30,7 +30,12 @@ struct Raw {
 impl Raw {
     fn into_row(self) -> PartRow {
         let number = |number: i32| u32::try_from(number).unwrap_or_default();
-        PartRow { no: number(self.no), of: number(self.of), file_id: self.file_id, created_at: self.created_at }
+        PartRow {
+            no: number(self.no),
+            of: number(self.of),
+            file_id: self.file_id,
+            created_at: self.created_at,
+        }
     }
 }
 

@@ -22,12 +22,18 @@ pub(super) async fn admit(
     };
     dealer.pusher(source, token, reads).await.map_err(|error| match error {
         PushRefused::Unknown => unknown(request),
-        PushRefused::Suspended => {
-            refused(request, StatusCode::FORBIDDEN, "suspended", "The dealer is suspended; no file is taken for it.")
-        }
-        PushRefused::Disabled => {
-            refused(request, StatusCode::FORBIDDEN, "disabled", "The source is switched off; no file is taken from it.")
-        }
+        PushRefused::Suspended => refused(
+            request,
+            StatusCode::FORBIDDEN,
+            "suspended",
+            "The dealer is suspended; no file is taken for it.",
+        ),
+        PushRefused::Disabled => refused(
+            request,
+            StatusCode::FORBIDDEN,
+            "disabled",
+            "The source is switched off; no file is taken from it.",
+        ),
         PushRefused::Settings(_) | PushRefused::Store(_) => {
             tracing::error!(%error, %source, "a source cannot be read");
             answer::unavailable(request)

@@ -77,7 +77,9 @@ impl Body {
             let piece = match next {
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(None) => break,
-                Ok(Some(Err(error))) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error.to_string())),
+                Ok(Some(Err(error))) => {
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, error.to_string()));
+                }
                 Ok(Some(Ok(piece))) => piece,
             };
             came += piece.len() as u64;
@@ -179,9 +181,11 @@ impl Fault {
     /// As an answer.
     pub(super) fn answer(self, request: &HttpRequest) -> HttpResponse {
         let (status, word, why) = match self {
-            Fault::Slow => {
-                (StatusCode::REQUEST_TIMEOUT, "too_slow", "The body came too slowly; nothing of it was kept.".to_owned())
-            }
+            Fault::Slow => (
+                StatusCode::REQUEST_TIMEOUT,
+                "too_slow",
+                "The body came too slowly; nothing of it was kept.".to_owned(),
+            ),
             Fault::Unpackable => {
                 let why = "The body is not gzip, although Content-Encoding says so; nothing of it was kept.";
                 (StatusCode::BAD_REQUEST, "bad_request", why.to_owned())
@@ -223,7 +227,8 @@ pub(super) fn vehicles(bytes: &[u8]) -> Option<Vec<&RawValue>> {
         return Some(listed);
     }
     let members = serde_json::from_str::<std::collections::BTreeMap<String, &RawValue>>(text).ok()?;
-    let arrays = members.values().filter_map(|value| serde_json::from_str::<Vec<&RawValue>>(value.get()).ok());
+    let arrays =
+        members.values().filter_map(|value| serde_json::from_str::<Vec<&RawValue>>(value.get()).ok());
     let of_objects = arrays.filter(|listed| listed.iter().all(|one| one.get().starts_with('{')));
     of_objects.max_by_key(Vec::len).or_else(|| Some(vec![serde_json::from_str::<&RawValue>(text).ok()?]))
 }

@@ -64,7 +64,9 @@ impl Head {
                 "snapshot" => snapshot = Some(value.into_owned()),
                 "part" => part = Some(number("part", &value)?),
                 "parts" => parts = Some(number("parts", &value)?),
-                other => return Err(format!("This address takes mode, snapshot, part and parts, not {other:?}.")),
+                other => {
+                    return Err(format!("This address takes mode, snapshot, part and parts, not {other:?}."));
+                }
             }
         }
         head.part = match (snapshot, part, parts) {
@@ -96,7 +98,8 @@ impl Head {
             Some(_) => return Err("Content-Encoding must be gzip or left out.".into()),
         }
         head.length = text(header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
-        let media = text(header::CONTENT_TYPE).unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        let media =
+            text(header::CONTENT_TYPE).unwrap_or_default().split(';').next().unwrap_or_default().trim();
         let media = media.to_ascii_lowercase();
         head.is_json = media == "application/json" || (media.ends_with("+json") && !media.contains("ndjson"));
         head.extension = match media.as_str() {
@@ -119,7 +122,11 @@ impl Head {
 
 fn named(what: &str, text: &str) -> Result<(), String> {
     let fits = (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-    if fits { Ok(()) } else { Err(format!("{what} must be 1 to {LONGEST} printable ASCII characters, no blanks.")) }
+    if fits {
+        Ok(())
+    } else {
+        Err(format!("{what} must be 1 to {LONGEST} printable ASCII characters, no blanks."))
+    }
 }
 
 fn number(what: &str, text: &str) -> Result<u32, String> {
@@ -144,11 +151,15 @@ mod tests {
     fn what_is_meant_is_read() {
         let plain = head("", &[]).unwrap();
         assert_eq!((plain.mode, &plain.key, &plain.part, plain.gzip), (None, &None, &None, false));
-        let all = head("mode=delta", &[("idempotency-key", "k-1"), ("content-type", "application/json; charset=utf-8")]);
+        let all = head(
+            "mode=delta",
+            &[("idempotency-key", "k-1"), ("content-type", "application/json; charset=utf-8")],
+        );
         let all = all.unwrap();
         assert_eq!((all.mode, all.key.as_deref(), all.is_json), (Some(Mode::Delta), Some("k-1"), true));
         assert_eq!(all.file_name(), "push.json");
-        let part = head("snapshot=s1&part=2&parts=3", &[("content-encoding", "gzip"), ("content-type", "text/csv")]);
+        let part =
+            head("snapshot=s1&part=2&parts=3", &[("content-encoding", "gzip"), ("content-type", "text/csv")]);
         let part = part.unwrap();
         assert_eq!(part.part, Some(Part { snapshot: "s1".into(), no: 2, of: 3 }));
         assert!(part.gzip && part.file_name() == "push.csv");
@@ -169,7 +180,8 @@ mod tests {
         ] {
             assert!(head(query, &[]).is_err(), "{query}");
         }
-        for headers in [[("content-encoding", "br")], [("idempotency-key", "a b")], [("idempotency-key", "")]] {
+        for headers in [[("content-encoding", "br")], [("idempotency-key", "a b")], [("idempotency-key", "")]]
+        {
             assert!(head("", &headers).is_err(), "{headers:?}");
         }
         assert!(head("snapshot=s&part=1&parts=1", &[("idempotency-key", "k")]).is_err());

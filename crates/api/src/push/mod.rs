@@ -100,7 +100,8 @@ async fn take(request: &HttpRequest, payload: Payload, dealer: &Dealer, pusher: 
         Ok(false) => {}
         Ok(true) => {
             body::discard(payload).await;
-            let why = "Files of this source wait for their turn already; send the next one when they are done.";
+            let why =
+                "Files of this source wait for their turn already; send the next one when they are done.";
             return too_fast(request, WHEN_BEHIND, why);
         }
         Err(error) => {

@@ -59,7 +59,12 @@ impl Pace {
             sources.by_id.retain(|_, one| one.arriving > 0 || now.duration_since(one.since) < WINDOW);
         }
         let busy = !reads && sources.arriving >= ALL_AT_ONCE;
-        let one = sources.by_id.entry(source).or_insert(Counted { since: now, files: 0, questions: 0, arriving: 0 });
+        let one = sources.by_id.entry(source).or_insert(Counted {
+            since: now,
+            files: 0,
+            questions: 0,
+            arriving: 0,
+        });
         if now.duration_since(one.since) >= WINDOW {
             (one.since, one.files, one.questions) = (now, 0, 0);
         }

@@ -49,7 +49,9 @@ pub(super) async fn show(request: &HttpRequest, dealer: &Dealer, pusher: &Pusher
     };
     let mut document = run_document(&run);
     document["findings"] = findings.iter().map(finding_document).collect::<Vec<Value>>().into();
-    if let Some(last) = findings.last().filter(|_| findings.len() == usize::try_from(limit).unwrap_or(usize::MAX)) {
+    if let Some(last) =
+        findings.last().filter(|_| findings.len() == usize::try_from(limit).unwrap_or(usize::MAX))
+    {
         let level = level.map_or_else(String::new, |level| format!("&level={level}"));
         let here = status_url(dealer, pusher.source_id(), run.run_id);
         document["next"] = format!("{here}?after={}&limit={limit}{level}", last.no).into();

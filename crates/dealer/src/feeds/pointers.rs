@@ -17,9 +17,10 @@ pub(super) fn unreadable(settings: &Value) -> Vec<(String, String)> {
 }
 
 fn look(path: &mut Vec<String>, value: &Value, found: &mut Vec<(String, String)>) {
-    let alone = path.iter().rev().fold(value.clone(), |inside, name| {
-        Value::Object(Map::from_iter([(name.clone(), inside)]))
-    });
+    let alone = path
+        .iter()
+        .rev()
+        .fold(value.clone(), |inside, name| Value::Object(Map::from_iter([(name.clone(), inside)])));
     let Some(why) = fault(&alone) else { return };
     let unknown = path.last().is_some_and(|name| why.starts_with(&format!("unknown field `{name}`")));
     let before = found.len();
@@ -53,9 +54,15 @@ mod tests {
         for (settings, places) in [
             (json!([]), vec![""]),
             (json!({"uri": {"a": 1}, "rank": "x", "keep_days": 3}), vec!["/rank", "/uri"]),
-            (json!({"reading": {"mode": "some", "a/b": 1}, "role": 5}), vec!["/reading/a~1b", "/reading/mode", "/role"]),
+            (
+                json!({"reading": {"mode": "some", "a/b": 1}, "role": 5}),
+                vec!["/reading/a~1b", "/reading/mode", "/role"],
+            ),
             (json!({"prices": {"asking_price": {"fees": []}}}), vec!["/prices/asking_price"]),
-            (json!({"prices": {"asking_price": {"meaning": "dear", "fees": []}}}), vec!["/prices/asking_price/meaning"]),
+            (
+                json!({"prices": {"asking_price": {"meaning": "dear", "fees": []}}}),
+                vec!["/prices/asking_price/meaning"],
+            ),
             (json!({"prices": {"fee_rule": {"fees": [{"name": "Doc"}]}}}), vec!["/prices/fee_rule"]),
             (json!({"guard": {"drop_percent": "all"}}), vec!["/guard/drop_percent"]),
         ] {

@@ -25,7 +25,10 @@ fn finding_of(row: &FindingRow) -> Option<Finding> {
 /// What was found, and what to do about it, in sentences.
 pub fn finding_words(row: &FindingRow) -> (String, &'static str) {
     let finding = finding_of(row);
-    finding.map_or_else(|| (row.code.clone(), ""), |finding| (finding.code.sentence(&finding), finding.code.advice()))
+    finding.map_or_else(
+        || (row.code.clone(), ""),
+        |finding| (finding.code.sentence(&finding), finding.code.advice()),
+    )
 }
 
 /// A finding as a document.

@@ -80,7 +80,8 @@ impl Dealer {
         let key = format!("snapshot:{}", part.snapshot);
         let mut tx = store.tenant(pusher.tenant).await?;
         if let Some(run) = tx.run_by_key(source, &key).await? {
-            let receipt = Receipt { run_id: run.run_id, repeated: true, state: run.state, bytes: run.file_bytes };
+            let receipt =
+                Receipt { run_id: run.run_id, repeated: true, state: run.state, bytes: run.file_bytes };
             return Ok(PartTaken::Complete(receipt));
         }
         drop(tx);

@@ -68,7 +68,8 @@ pub async fn set_credentials(
         return Err(SecretError::NotFetched);
     }
     let place = Place::of_fetching(tenant, source);
-    let sealed = credentials.map(|(credentials, vault)| vault.seal_credentials(place, credentials)).transpose()?;
+    let sealed =
+        credentials.map(|(credentials, vault)| vault.seal_credentials(place, credentials)).transpose()?;
     tx.set_source_credentials(source, sealed.as_deref()).await?;
     tx.commit().await?;
     tracing::info!(%tenant, %source, actor, stored = sealed.is_some(), "the credentials of a source were changed");
@@ -163,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_patch_changes_what_it_names_and_null_takes_back() {
-        let before = json!({"url": "https://a.example/f.csv", "reading": {"mode": "full", "day_first": true}});
+        let before =
+            json!({"url": "https://a.example/f.csv", "reading": {"mode": "full", "day_first": true}});
         let patch = json!({"url": null, "reading": {"mode": "delta"}, "rank": 5});
         let after = json!({"reading": {"mode": "delta", "day_first": true}, "rank": 5});
         assert_eq!(merged(before, patch), after);

@@ -343,7 +343,8 @@ impl FeedCommand {
             FeedCommand::Source { work } => work.run().map(|()| ExitCode::SUCCESS),
             FeedCommand::Import { dealer, file, source, delta, no_wait, wait: _, json, by, flags } => {
                 let settings = common(flags)?;
-                let wanted = import::Wanted { dealer, file, source, delta, wait: !no_wait, json, by: by.name() };
+                let wanted =
+                    import::Wanted { dealer, file, source, delta, wait: !no_wait, json, by: by.name() };
                 import::run(&settings, wanted)
             }
             FeedCommand::Runs { dealer, source, limit, json, flags } => {
@@ -356,7 +357,8 @@ impl FeedCommand {
             }
             FeedCommand::Approve { run, by, flags } => {
                 let by = by.name();
-                decide::run(&common(flags)?, decide::Decision::Approve { run, by }).map(|()| ExitCode::SUCCESS)
+                decide::run(&common(flags)?, decide::Decision::Approve { run, by })
+                    .map(|()| ExitCode::SUCCESS)
             }
             FeedCommand::Reject { run, reason, by, flags } => {
                 let by = by.name();

@@ -169,7 +169,8 @@ async fn unlock(
         }
     }
     for field in &fields {
-        let done = feeds::unlock(store, tenant, key, field, by).await.map_err(|error| refused(slug, error))?;
+        let done =
+            feeds::unlock(store, tenant, key, field, by).await.map_err(|error| refused(slug, error))?;
         changed(&done);
     }
     Ok(())

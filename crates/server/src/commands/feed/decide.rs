@@ -38,7 +38,9 @@ pub(crate) fn run(settings: &Settings, decision: Decision) -> Result<(), Failure
             Decision::Approve { run, by } => approve(&store, run, &by).await,
             Decision::Reject { run, reason, by } => {
                 let tenant = owner(&store, run).await?;
-                feeds::reject(&store, tenant, run, &by, &reason).await.map_err(|error| not_done(run, error))?;
+                feeds::reject(&store, tenant, run, &by, &reason)
+                    .await
+                    .map_err(|error| not_done(run, error))?;
                 say(format_args!("run {run} is rejected; the vehicles on offer stay as they were"));
                 Ok(())
             }
@@ -87,11 +89,7 @@ async fn rollback(
     let id = to.run_id;
     let would = feeds::rollback_preview(store, tenant, id, &Bench::default()).await;
     let would = would.map_err(|error| not_done(id, error))?;
-    eprintln!(
-        "Going back to run {id}, {} of {}:",
-        printable(&to.file_name),
-        time(to.received_at)
-    );
+    eprintln!("Going back to run {id}, {} of {}:", printable(&to.file_name), time(to.received_at));
     if would.is_empty() {
         say("nothing is different; the source says just that now");
         return Ok(());
@@ -102,7 +100,9 @@ async fn rollback(
     let done = feeds::rollback(store, tenant, id, by, &Bench::default()).await;
     let done = done.map_err(|error| not_done(id, error))?;
     match done.version {
-        Some(version) => say(format_args!("run {} goes back to it, inventory version {version}", done.run_id)),
+        Some(version) => {
+            say(format_args!("run {} goes back to it, inventory version {version}", done.run_id))
+        }
         None => say(format_args!("run {} goes back to it; buyers see nothing else than before", done.run_id)),
     }
     say(format_args!("  {}", words::changes(&done.difference, "")));
@@ -131,16 +131,18 @@ fn before_last(runs: &[RunRow]) -> Option<&RunRow> {
 fn not_done(run: Uuid, error: DecideError) -> Trouble {
     match error {
         DecideError::NoRun => Failure::new(format!("there is no run {run}")).into(),
-        DecideError::State(state) => Failure::new(format!("run {run} is {state}, so there is nothing to decide"))
-            .advise(format!("`forecourt feed show {run}` tells its story"))
-            .into(),
-        DecideError::Changed(difference) => {
-            Failure::new("the source was heard from since the run was held, so it would do something else now")
-                .advise(words::changes(&difference, "would be "))
-                .advise(format!("look at it: forecourt feed show {run} --diff"))
-                .advise(format!("if that is right, approve it again: forecourt feed approve {run}"))
+        DecideError::State(state) => {
+            Failure::new(format!("run {run} is {state}, so there is nothing to decide"))
+                .advise(format!("`forecourt feed show {run}` tells its story"))
                 .into()
         }
+        DecideError::Changed(difference) => Failure::new(
+            "the source was heard from since the run was held, so it would do something else now",
+        )
+        .advise(words::changes(&difference, "would be "))
+        .advise(format!("look at it: forecourt feed show {run} --diff"))
+        .advise(format!("if that is right, approve it again: forecourt feed approve {run}"))
+        .into(),
         other => other.into(),
     }
 }

@@ -112,7 +112,8 @@ async fn import(
         say(harmless(&feeds::run_document_for_dealer(&run, Some(&source.name)).to_string()));
     } else {
         words::outcome(&run, &source.name).iter().for_each(say);
-        if run.by_code.as_ref().and_then(|by_code| by_code.as_object()).is_some_and(|found| !found.is_empty()) {
+        if run.by_code.as_ref().and_then(|by_code| by_code.as_object()).is_some_and(|found| !found.is_empty())
+        {
             eprintln!("What was found, row by row: forecourt feed show {id} --findings all");
         }
     }

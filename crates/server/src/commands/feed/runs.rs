@@ -63,7 +63,8 @@ async fn of_dealer(store: &Store, slug: &str, wanted: &Listed) -> Result<(), Tro
         eprintln!("Bring in a file with: forecourt feed import {slug} FILE");
         return Ok(());
     }
-    let mut rows = vec![["RUN", "RECEIVED", "SOURCE", "STATE", "RECORDS", "PUBLISHED", "FILE"].map(str::to_owned)];
+    let mut rows =
+        vec![["RUN", "RECEIVED", "SOURCE", "STATE", "RECORDS", "PUBLISHED", "FILE"].map(str::to_owned)];
     for run in &runs {
         let counts = run.counts.is_some().then(|| feeds::run_counts(run));
         let number = |number: Option<u32>| number.map_or("-".to_owned(), |number| number.to_string());
@@ -163,7 +164,8 @@ pub(crate) fn show(settings: &Settings, wanted: Shown) -> Result<(), Failure> {
         let findings = chosen.of(&store, tenant, &run).await?;
         if wanted.json {
             let mut document = feeds::run_document_for_dealer(&run, Some(name));
-            document["findings"] = findings.iter().map(feeds::finding_document).collect::<Vec<Value>>().into();
+            document["findings"] =
+                findings.iter().map(feeds::finding_document).collect::<Vec<Value>>().into();
             document["findings_kept"] = run.findings_kept.into();
             say(harmless(&document.to_string()));
             return Ok(());

@@ -57,7 +57,8 @@ pub(crate) fn run(settings: &Settings, work: Work) -> Result<(), Failure> {
             Work::Token { dealer: slug, name, by } => {
                 let tenant = dealer(&store, &slug).await?;
                 let source = source_named(&store, tenant, &slug, &name).await?;
-                let token = feeds::renew_token(&store, tenant, source.source_id, &by).await.map_err(refused)?;
+                let token =
+                    feeds::renew_token(&store, tenant, source.source_id, &by).await.map_err(refused)?;
                 hand_over(&slug, &source, &token);
                 Ok(())
             }
@@ -270,12 +271,17 @@ fn next_steps(slug: &str, source: &SourceRow) {
     lacks(slug, source);
     match source.kind {
         SourceKind::File if source.last_good_at.is_none() => {
-            eprintln!("Bring in a file with: forecourt feed import {slug} FILE --source {}", quoted(&source.name));
+            eprintln!(
+                "Bring in a file with: forecourt feed import {slug} FILE --source {}",
+                quoted(&source.name)
+            );
         }
         SourceKind::Folder => {
             let settings = SourceSettings::read(&source.settings).unwrap_or_default();
             let folder = settings.folder.unwrap_or_default();
-            eprintln!("Files go into {slug}/{folder}/ of the platform's folder for feeds (FORECOURT_FEED_FOLDER).");
+            eprintln!(
+                "Files go into {slug}/{folder}/ of the platform's folder for feeds (FORECOURT_FEED_FOLDER)."
+            );
         }
         _ => {}
     }

@@ -106,12 +106,8 @@ impl SourceFlags {
             Some(file) => document(file)?,
             None => Map::new(),
         };
-        let texts = [
-            ("url", &self.url),
-            ("folder", &self.folder),
-            ("marker", &self.marker),
-            ("role", &self.role),
-        ];
+        let texts =
+            [("url", &self.url), ("folder", &self.folder), ("marker", &self.marker), ("role", &self.role)];
         for (name, text) in texts {
             if let Some(text) = text {
                 patch.insert(name.to_owned(), text.as_str().into());
@@ -131,10 +127,9 @@ impl SourceFlags {
         if let Some(mode) = &self.mode {
             set(&mut patch, &["reading", "mode"], mode.as_str().into());
         }
-        for (member, flag, pairs) in [
-            ("columns", "--column", &self.column),
-            ("status_words", "--status-word", &self.status_word),
-        ] {
+        for (member, flag, pairs) in
+            [("columns", "--column", &self.column), ("status_words", "--status-word", &self.status_word)]
+        {
             for pair in pairs {
                 let (name, value) = split(flag, pair)?;
                 set(&mut patch, &["reading", member, name], value.into());
@@ -162,15 +157,18 @@ impl SourceFlags {
         let Some(meaning) = self.price_means else {
             return match fees {
                 None => Ok(()),
-                Some(_) => Err(Failure::new("--fee needs --price-means, which says whether it is inside the price")
-                    .status(UNUSABLE)),
+                Some(_) => {
+                    Err(Failure::new("--fee needs --price-means, which says whether it is inside the price")
+                        .status(UNUSABLE))
+                }
             };
         };
         let inside = meaning == Meaning::AdvertisedAllIn;
         let answer = json!({ "meaning": meaning.as_str(), "fees": fees.clone().filter(|_| inside), "by": null, "at": null });
         set(patch, &["prices", "asking_price"], answer);
         let rule = fees.filter(|_| meaning == Meaning::AdvertisedWithoutCharges);
-        let rule = rule.map_or(Value::Null, |fees| json!({ "fees": fees, "signed_by": null, "signed_at": null }));
+        let rule =
+            rule.map_or(Value::Null, |fees| json!({ "fees": fees, "signed_by": null, "signed_at": null }));
         set(patch, &["prices", "fee_rule"], rule);
         Ok(())
     }
@@ -203,7 +201,9 @@ fn set(members: &mut Map<String, Value>, path: &[&str], value: Value) {
 fn split<'p>(flag: &str, pair: &'p str) -> Result<(&'p str, &'p str), Failure> {
     // Names of columns may hold the sign, what they hold does not.
     let parts = pair.rsplit_once('=').map(|(name, value)| (name.trim(), value.trim()));
-    parts.filter(|(name, value)| !name.is_empty() && !value.is_empty()).ok_or_else(|| unusable(flag, pair, "NAME=VALUE"))
+    parts
+        .filter(|(name, value)| !name.is_empty() && !value.is_empty())
+        .ok_or_else(|| unusable(flag, pair, "NAME=VALUE"))
 }
 
 fn unusable(flag: &str, pair: &str, example: &str) -> Failure {

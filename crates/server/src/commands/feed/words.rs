@@ -125,12 +125,8 @@ pub(super) fn value(value: &Value) -> String {
 
 /// What is known of a run beside its outcome.
 pub(super) fn particulars(run: &RunRow) -> Vec<String> {
-    let mut lines = vec![format!(
-        "  file: {} ({} bytes, {})",
-        printable(&run.file_name),
-        run.file_bytes,
-        run.mode
-    )];
+    let mut lines =
+        vec![format!("  file: {} ({} bytes, {})", printable(&run.file_name), run.file_bytes, run.mode)];
     lines.push(format!("  received: {} by {} ({})", time(run.received_at), printable(&run.actor), run.cause));
     if let Some(at) = run.finished_at {
         lines.push(format!("  ended: {}", time(at)));
