@@ -8,7 +8,7 @@ use store::{SourceKind, SourceRow, Store, TenantId, TenantTx};
 use uuid::Uuid;
 
 use super::pointers;
-use super::settings::SourceSettings;
+use super::settings::{Role, SourceSettings};
 use crate::vault::{Credentials, Place, Vault, VaultError};
 
 /// What every push token begins with, so that scanners for leaked secrets can find it.
@@ -105,7 +105,8 @@ pub async fn renew_token(
 /// What still keeps a source from doing its work, in sentences; the price first, for nobody notices it by itself.
 pub fn missing(source: &SourceRow, settings: &SourceSettings) -> Vec<&'static str> {
     let mut missing = Vec::new();
-    if settings.prices.asking_price.is_none() && settings.prices.columns.is_empty() {
+    let unanswered = settings.prices.asking_price.is_none() && settings.prices.columns.is_empty();
+    if unanswered && settings.role == Role::Additive {
         missing.push("nobody has said what its prices mean, so its vehicles are on offer without a price");
     }
     if !source.enabled {

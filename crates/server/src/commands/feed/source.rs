@@ -258,7 +258,7 @@ pub(super) fn lacks(slug: &str, source: &SourceRow) {
     for sentence in feeds::missing(source, &settings) {
         eprintln!("Of {:?}: {sentence}.", printable(&source.name));
     }
-    if prices(&settings) == "unanswered" {
+    if feeds::missing(source, &settings).iter().any(|sentence| sentence.contains("prices mean")) {
         eprintln!(
             "  Say it with: forecourt feed source edit {slug} {} --price-means advertised_all_in",
             quoted(&source.name)
