@@ -52,7 +52,7 @@ soak: ## the randomised tests, SOAK times as long (make soak SOAK=50); hours are
 # How long each target runs, and which ones do. Inputs that were worth keeping lie in $(target)/fuzz/corpus and are
 # begun with the next time; one that breaks something is written beside them.
 FUZZ_SECONDS ?= 60
-FUZZ ?= front cursor requests answers
+FUZZ ?= front cursor requests answers feeds published
 
 # The sanitizer would need a nightly toolchain, and finds what safe Rust does not do anyway.
 .PHONY: fuzz

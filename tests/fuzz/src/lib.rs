@@ -7,7 +7,9 @@
 mod answers;
 mod change;
 mod cursor;
+mod feeds;
 mod front;
+mod published;
 mod requests;
 mod sample;
 mod seeds;
@@ -19,7 +21,9 @@ use contract::{CONTRACTS, Contract};
 
 pub use answers::answers;
 pub use cursor::cursor;
+pub use self::feeds::feeds;
 pub use front::front;
+pub use published::published;
 pub use requests::{payload, requests, spoil};
 pub use seeds::{TARGETS, Target};
 pub use source::Source;

@@ -20,11 +20,13 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 6] = [
     Target { name: "front", run: crate::front, seeds: bodies, short: 12_000 },
     Target { name: "cursor", run: crate::cursor, seeds: noise, short: 2_000 },
     Target { name: "requests", run: crate::requests, seeds: payloads, short: 12_000 },
     Target { name: "answers", run: crate::answers, seeds: noise, short: 1_500 },
+    Target { name: "feeds", run: crate::feeds, seeds: feeds, short: 3_000 },
+    Target { name: "published", run: crate::published, seeds: lots, short: 1_500 },
 ];
 
 /// Pieces that mean something to a JSON-RPC front. libFuzzer finds them by itself, the short run is handed them.
@@ -182,4 +184,64 @@ mod tests {
             assert!(fronted.iter().all(|one| one.judged.is_some()));
         }
     }
+}
+
+/// Feeds of each kind, whole and with what goes wrong in them.
+fn feeds() -> Vec<Vec<u8>> {
+    let header = "Stock,VIN,Year,Make,Model,Price,Comments";
+    let row = "A1,1HGCM82614A004352,2004,Honda,Accord,\"8,995\",\"Clean, \"\"one owner\"\"\r\ncar\"";
+    let table = format!("{header}\r\n{row}\r\n{row}\r\n");
+    let broken = format!(
+        "{header}\nA1,V,2020,Ford,F-150,1,Lifted 20\" wheels\nA2,V,2020,Ford,F-150,1,\"open\n{row}\n"
+    );
+    let piped =
+        format!("Report\n{}\n{}\nTotal|1\n", header.replace(',', "|"), "A|V|2020|Ford|F|1|35\" tires");
+    let wide: Vec<u8> = "\u{feff}"
+        .chars()
+        .chain(piped.replace('|', "\t").chars())
+        .collect::<String>()
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let mut mixed = format!("{header}\nA,V,2020,Citro\u{eb}n,C4,1,x\nB,V,2020,Citro").into_bytes();
+    mixed.extend(b"\xebn,C4,1,x\n");
+    let vehicle = r#"{"vin":"V","year":2020,"pricing":{"price":"1"},"photos":[{"url":"https://a/1.jpg","order":0}],"a":null}"#;
+    let json =
+        format!(r#"{{"generated_at":"2026-11-30T05:00:00Z","count":2,"vehicles":[{vehicle},{vehicle}]}}"#);
+    let lines = format!("{vehicle}\n{vehicle}\n");
+    let listing = "<listing><vin>V</vin><make>F</make><year>2020</year><model><![CDATA[A & B]]></model><image><url>u</url></image><price c='USD'>1 &amp; &#49;</price></listing>";
+    let xml = format!("<?xml version=\"1.0\"?><listings><title>Lot</title>{listing}{listing}</listings>");
+    let rss = format!("<rss xmlns:g=\"http://base.google.com/ns/1.0\"><channel>{}</channel></rss>",
+        "<item><title>t</title><g:title>T</g:title><g:vin>V</g:vin><g:make>F</g:make><g:year>1</g:year></item>".repeat(2));
+    let texts = [table, broken, piped, json, lines, xml, rss].map(String::into_bytes);
+    texts.into_iter().chain([wide, mixed, Vec::new()]).collect()
+}
+
+/// Feeds with vehicles that are published, with cells of every kind.
+fn lots() -> Vec<Vec<u8>> {
+    let names = "VIN|Stock #|Year|Make|Model|Trim|Type|Certified|Status|Price|MSRP|Miles|Body|Drivetrain|Trans|Fuel|Engine|Engine CC|CityMPG|HighwayMPG|Battery kWh|Electric Range|Motor HP|DC Fast Charge|Charge Port|Ext Color|Int Color|Options|Photos|URL|Description|Date In Stock|Last Update|Dealer ID|Vehicle Type|Title Status";
+    let car = "1HGCM82614A004352|A1|2004|HONDA|Accord|EX|Used|0|A|$8,995|23,100|141,200|4dr Car|FWD|A|Gas|2.4L|2354|24|34||||||Red|Tan|Roof;Alloys|https://x.example/1.jpg;http://x.example/2.jpg|https://x.example/1|<b>Clean</b> &amp; one owner|11/3/2026|11/29/2026 11:45 PM|NORTH||clean";
+    let electric = "|E7|2024|Kia|EV6|Wind|N||T|48,700|51,325|12|SUV|AWD|1-Speed Automatic|Electric||2000|120|100|77.4|282|320|yes|CCS|Blue|Black||//x.example/e|||||SUV||";
+    let old = "6R07C123456|C1|66|FORD|Mustang||U|Y|Sale Pending|TBD||TMU|Coupe||M/T|||||||||||Green||Radio|/no.jpg||Dealer\u{e2}\u{20ac}\u{2122}s|46329||||rebuilt";
+    let trailer = "4YMBU0810LG000001|T9|2020|Big Tex|70SR||U|||2,500||||||||||||||||||||||||Trailer|";
+    let table = format!("{names}\n{car}\n{electric}\n{old}\n{trailer}\n");
+    let quoted = |line: &str| {
+        let cells = line.split('|').map(|cell| format!("\"{}\"", cell.replace('"', "\"\"")));
+        cells.collect::<Vec<_>>().join(",")
+    };
+    let commas: String = table.lines().map(|line| quoted(line) + "\r\n").collect();
+    let members = |line: &str| -> Value {
+        names.split('|').zip(line.split('|')).map(|(name, cell)| (name.to_owned(), json!(cell))).collect()
+    };
+    let json = json!([members(car), members(electric), members(old), members(trailer)]).to_string();
+    let tags = |line: &str| -> String {
+        let tag = |(name, cell): (&str, &str)| {
+            let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+            let cell = cell.replace('&', "&amp;").replace('<', "&lt;");
+            format!("<{name}>{cell}</{name}>")
+        };
+        format!("<listing>{}</listing>", names.split('|').zip(line.split('|')).map(tag).collect::<String>())
+    };
+    let xml = format!("<listings>{}{}</listings>", tags(car), tags(electric));
+    [table, commas, json, xml].map(String::into_bytes).into_iter().collect()
 }

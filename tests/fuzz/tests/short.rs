@@ -25,3 +25,13 @@ fn what_a_schema_accepts_the_types_read() {
 fn what_we_answer_the_schema_accepts() {
     run("answers");
 }
+
+#[test]
+fn whatever_a_feed_brings_what_is_published_of_it_fits_every_contract() {
+    run("published");
+}
+
+#[test]
+fn any_bytes_are_a_feed_or_are_refused() {
+    run("feeds");
+}

@@ -12,7 +12,8 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::code::Code;
+use crate::code::{Code, Level};
+use crate::encoding::Encoding;
 use crate::finding::Finding;
 use crate::limits::Limits;
 use crate::raw::{Columns, Opened, RawRow, Refused, Rows, Stopped};
@@ -33,20 +34,28 @@ fn is(opening: &Opening<'_, '_>) -> bool {
 }
 
 fn open<'s>(mut opening: Opening<'s, '_>) -> Result<Opened<'s>, Refused> {
-    let encoding = opening.settle_encoding()?;
     let limits = opening.limits;
-    let (place, fault) = plan::find(&mut Events::new(opening.read(encoding)?.reader, &limits));
+    // Names of elements are the same whatever the encoding turns out to be, and what is wrong with the beginning is
+    // told before the whole file is looked at.
+    let supposed = opening.encoding.unwrap_or(Encoding::Utf8);
+    let (place, fault) = plan::find(&mut Events::new(opening.read(supposed)?.reader, &limits));
     let mut detected = std::mem::take(&mut opening.detected);
     detected.format = Some("xml".to_owned());
     let Some(place) = place else {
         return match fault.map(Stopped::from) {
-            Some(Stopped::File { code, .. }) if code.level() == crate::code::Level::Verdict => {
+            Some(Stopped::File { code, .. }) if code.level() == Level::Verdict => {
                 Ok(without_rows(detected, code))
             }
             Some(stop) => Err(stop.into()),
             None => Ok(without_rows(detected, Code::FeedEmpty)),
         };
     };
+    let refusal = fault.map(Stopped::from).filter(|stop| !stop.is_verdict());
+    if let Some(stop) = refusal {
+        return Err(stop.into());
+    }
+    let encoding = opening.settle_encoding()?;
+    detected.encoding = encoding.as_str().to_owned();
     detected.item_element = place.rsplit('/').next().map(str::to_owned);
     let text = opening.read(encoding)?;
     let rows = XmlRows {

@@ -48,7 +48,8 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn quoted_table() -> impl Strategy<Value = String> {
-    let cell = "[a-z ,;\\n]{0,8}";
+    // Without commas: a line within a cell that is itself a whole row cannot be told from one.
+    let cell = "[a-z ;\\n]{0,8}";
     let row = prop::collection::vec(cell, 5).prop_map(|cells| {
         let cells: Vec<String> = cells.iter().map(|cell| format!("\"{cell}\"")).collect();
         // The last cell says where a row ends, so that a shortened one is seen.

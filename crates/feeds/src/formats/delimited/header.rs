@@ -11,6 +11,10 @@ pub(super) const DELIMITERS: [u8; 5] = [b'\t', b'|', b';', b',', b'^'];
 const LINES: usize = 15;
 /// Cells of it that must be known.
 const KNOWN: usize = 4;
+/// Bytes of a name; what is longer is no name, and its beginning is enough to see that.
+const NAME: usize = 300;
+/// Cells that are counted of the first line of a file without a header.
+const NAMES: usize = 1000;
 
 /// The header.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +51,7 @@ pub(super) fn find(head: &str, terminator: char, config: &Config, columns: usize
     let mut wide = false;
     for delimiter in DELIMITERS {
         for (number, line) in lines.iter().enumerate() {
-            let (names, quotes) = cells(line, delimiter);
+            let (names, quotes) = cells(line, delimiter, columns);
             if names.len() > columns {
                 wide = true;
                 continue;
@@ -68,7 +72,7 @@ pub(super) fn find(head: &str, terminator: char, config: &Config, columns: usize
 fn by_settings(lines: &[&str], names: &[String]) -> Option<Header> {
     let first = lines.iter().find(|line| !line.trim().is_empty())?;
     let count = |delimiter: &u8| {
-        let (mut cells, _) = cells(first, *delimiter);
+        let (mut cells, _) = cells(first, *delimiter, NAMES);
         while cells.len() > names.len() && cells.last().is_some_and(String::is_empty) {
             cells.pop();
         }
@@ -76,13 +80,13 @@ fn by_settings(lines: &[&str], names: &[String]) -> Option<Header> {
     };
     let fits = DELIMITERS.into_iter().find(|delimiter| count(delimiter) == names.len());
     let delimiter = fits.or_else(|| DELIMITERS.into_iter().rev().max_by_key(count))?;
-    let quotes = matches!(delimiter, b',' | b';') || cells(first, delimiter).1;
+    let quotes = matches!(delimiter, b',' | b';') || cells(first, delimiter, 1).1;
     Some(Header { delimiter, lines: 0, in_file: false, names: names.to_vec(), quotes })
 }
 
-/// The cells of a line of which only the separator is supposed, and whether quotes count in it: in comma and semicolon
-/// files they do; in others only where the writer has quoted every name.
-fn cells(line: &str, delimiter: u8) -> (Vec<String>, bool) {
+/// The cells of a line, up to one more than so many, of which only the separator is supposed; and whether quotes count
+/// in it: in comma and semicolon files they do; in others only where the writer has quoted every name.
+fn cells(line: &str, delimiter: u8, most: usize) -> (Vec<String>, bool) {
     let mut places: Vec<Cell> = Vec::new();
     let strict = split::strict(line.as_bytes(), delimiter, &mut places).is_ok();
     let all_quoted = strict && places.len() > 1 && places.iter().all(|cell| cell.form != split::Form::Bare);
@@ -90,5 +94,9 @@ fn cells(line: &str, delimiter: u8) -> (Vec<String>, bool) {
     if !quotes || !strict {
         split::plain(line.as_bytes(), delimiter, &mut places);
     }
-    (places.into_iter().map(|cell| split::text(line, cell, true)).collect(), quotes)
+    let name = |cell: Cell| {
+        let end = line.floor_char_boundary(cell.end.min(cell.start + NAME));
+        split::text(line, Cell { end, ..cell }, true)
+    };
+    (places.into_iter().take(most + 1).map(name).collect(), quotes)
 }

@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format { is: |_| true, open };
 /// A record is held up to so many times the largest field.
 const RECORD_FIELDS: usize = 4;
 /// A line of more than so many times the largest field is no line of a table.
-const LINE_FIELDS: usize = 16;
+const LINE_FIELDS: usize = 8;
 /// A row of more than so many times the columns that a table may have is no row of a table either. A single row with
 /// somewhat too many is a fault of that row.
 const ROW_COLUMNS: usize = 20;

@@ -158,6 +158,8 @@ impl<R: Read> TableRows<R> {
             Judged::Cut(Code::RowFieldCount)
         } else if self.is_no_record() {
             Judged::NoRecord
+        } else if last && self.ends_at_a_separator() {
+            Judged::Cut(Code::RowUnparseable)
         } else if self.table.is_right(&self.cells) {
             Judged::Row { repaired: false }
         } else if short {
@@ -165,6 +167,15 @@ impl<R: Read> TableRows<R> {
         } else {
             Judged::Lost(Code::RowFieldCount)
         }
+    }
+
+    /// Whether the last cell is missing rather than empty: it is not even quoted, as all others are.
+    fn ends_at_a_separator(&self) -> bool {
+        let Some((last, others)) = self.cells.split_last() else { return false };
+        last.start == last.end
+            && last.form == Form::Bare
+            && !others.is_empty()
+            && others.iter().all(|cell| cell.form != Form::Bare)
     }
 
     fn is_no_record(&mut self) -> bool {

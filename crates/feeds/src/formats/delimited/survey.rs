@@ -96,7 +96,7 @@ impl Survey {
             Ok(()) => {}
             // The last record of a file that was cut is no reason to mistrust the quotes of the others.
             Err(Broken::Open) if !whole && !self.broken => {
-                self.broken = later_line_stands(table, record, cells);
+                self.broken = record.len() < held.len() && later_line_stands(table, record, cells);
                 return;
             }
             Err(_) => {
@@ -110,6 +110,10 @@ impl Survey {
         if !right
             && (blank || is_trailer(&text(), cells) || is_repeated_header(&text(), cells, &table.header))
         {
+            return;
+        }
+        if !right && cells.len() < table.cells.0 && !held.ends_with(b"\n") && !held.ends_with(b"\r") {
+            // Cut at its end; nothing about the records before is wrong.
             return;
         }
         self.wrong |= !right;
@@ -140,7 +144,7 @@ impl Survey {
     }
 }
 
-/// Whether one of the lines behind the first is a row by itself: then the quote that swallowed it is a stray one, and
+/// Asked of a file that ends with a line: whether one of the lines behind the first is a row by itself: then the quote that swallowed it is a stray one, and
 /// the file was not cut.
 fn later_line_stands(table: &Table, record: &[u8], cells: &mut Vec<Cell>) -> bool {
     record.split(|byte| *byte == b'\n').skip(1).any(|line| {
