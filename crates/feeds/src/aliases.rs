@@ -79,9 +79,9 @@ targets! {
     Status = "status": "status" "stat" "vehiclestatus" "disposition" "availability" "inventorystatus" "estado"
         "stockstatus" "salestatus";
     /// Price of the first rank: it wins whenever it is a real amount.
-    InternetPrice = "internet_price": "internetprice" "webprice" "eprice" "onlineprice";
+    InternetPrice = "internet_price": "internetprice" "internetspecialprice" "webprice" "eprice" "onlineprice";
     /// Price of the first rank that wins only where it is not above the ordinary price.
-    SpecialPrice = "special_price": "internetspecialprice" "specialprice" "saleprice" "special";
+    SpecialPrice = "special_price": "specialprice" "saleprice" "special";
     /// The ordinary price.
     AskingPrice = "asking_price": "sellingprice" "price" "askingprice" "asking" "retail" "retailprice" "listprice"
         "advertisedprice" "precio" "vehicleprice" "pricevalue" "priceamount";
@@ -259,7 +259,9 @@ const VAGUE: &[&str] = &[
 
 /// What a column with this folded name holds.
 pub fn target_of(folded: &str) -> Option<Target> {
-    TARGETS.get(folded).copied()
+    // `Internet …` prices are of one rank whatever stands between the two words (FEEDS.md 5.1).
+    let of_the_internet = || folded.starts_with("internet") && folded.ends_with("price");
+    TARGETS.get(folded).copied().or_else(|| of_the_internet().then_some(Target::InternetPrice))
 }
 
 /// Steps above a member that make it say something about another thing than the vehicle.

@@ -51,7 +51,7 @@ const RULES: &[Rule] = &[
         never: &[],
     },
     // Tests too, as a library: what is in it runs in programs of `cargo fuzz` as well.
-    Rule { name: "fuzz-targets", may: &["contract", "feeds", "inventory", "api"], tests: &[], never: &[] },
+    Rule { name: "fuzz-targets", may: &["contract", "feeds", "inventory", "dealer", "api"], tests: &[], never: &[] },
     Rule {
         name: "bench",
         may: &["contract", "feeds", "inventory", "store", "dealer", "api", "worker", "server"],

@@ -56,7 +56,7 @@ fn listing(contract: &Contract, vehicle: &Value, now: DateTime<Utc>) -> Option<L
     Some(made)
 }
 
-fn shown(contract: &Contract, listings: Vec<Listing>, request: &InventorySearchRequest) {
+pub(crate) fn shown(contract: &Contract, listings: Vec<Listing>, request: &InventorySearchRequest) {
     let ids: Vec<String> = listings.iter().map(|unit| unit.vehicle_id.clone()).collect();
     let mut builder = Builder::new(listings.len());
     for unit in listings {

@@ -14,6 +14,8 @@ mod document;
 mod edits;
 mod fetched;
 mod findings;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod identity;
 mod merge;
 mod pointers;

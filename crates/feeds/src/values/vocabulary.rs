@@ -26,7 +26,7 @@ fn car_body(line: &str, word: &str) -> Option<&'static str> {
                 .any(|part| part.eq_ignore_ascii_case("van") || part.eq_ignore_ascii_case("vans"))
     };
     // `mini-van` before `van`, and a utility before the number of its doors.
-    Some(if has(&["minivan"]) {
+    Some(if has(&["minivan"]) || word == "passenger" {
         "minivan"
     } else if has(&["sportutility", "crossover", "suv"]) || word == "cuv" {
         "suv"
