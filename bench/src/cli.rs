@@ -13,7 +13,7 @@ use crate::goals::{Board, Only};
 use crate::http::{self, Against, Narrow, Op};
 use crate::rounds::Pace;
 use crate::world::World;
-use crate::{cold, consistency, core, day, memory, peers, servers, sql};
+use crate::{cold, consistency, core, day, ingest, memory, peers, servers, sql};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -92,6 +92,11 @@ enum Command {
     },
     /// Goal 17: what lots take of memory
     Memory {
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Goals 18 to 20, and imports beside searches: files of dealers, brought in
+    Ingest {
         #[command(flatten)]
         common: Common,
     },
@@ -200,6 +205,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Memory { common } => {
             common.measure(3.0, |world, _, only, board| memory::run(world, only, board))
         }
+        Command::Ingest { common } => common.measure(3.0, ingest::run),
         Command::Dealers { common } => common.measure(3.0, memory::dealers),
         Command::Day { minutes, common } => common.measure(3.0, |world, _, _, board| {
             day::run(world, Duration::from_secs(60 * minutes.max(1)), board)
@@ -226,6 +232,7 @@ fn all(world: &World, pace: Pace, only: &Only, board: &mut Board) -> Result<()> 
     board.attempt("cold starts", |board| cold::colds(world, pace, only, &[], board));
     board.attempt("refreshes", |board| cold::refreshes(world, pace, only, &[], board));
     board.attempt("memory", |board| memory::run(world, only, board));
+    board.attempt("imports", |board| ingest::run(world, pace, only, board));
     board.attempt("2,000 dealers", |board| memory::dealers(world, pace, only, board));
     board.attempt("servers of SDKs", |board| peers::run(world, pace, only, board));
     let both = consistency::Which::default();

@@ -11,6 +11,7 @@ mod data;
 mod day;
 mod goals;
 mod http;
+mod ingest;
 mod load;
 mod memory;
 mod peers;

@@ -3,11 +3,13 @@
 
 mod catalog;
 mod dice;
+mod feed;
 mod fill;
 mod request;
 mod unit;
 
 pub(crate) use dice::Dice;
+pub(crate) use feed::Feed;
 pub(crate) use fill::{fill, provision, unfilled};
 pub(crate) use request::{Asked, HOST, facets, get, post, search, vehicle};
 pub(crate) use unit::Unit;

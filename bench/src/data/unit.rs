@@ -40,7 +40,7 @@ pub(crate) struct Unit {
     pub(crate) mileage: u32,
     pub(crate) features: Vec<&'static str>,
     pub(crate) updated_at: DateTime<Utc>,
-    description: String,
+    pub(crate) description: String,
 }
 
 impl Unit {

@@ -18,9 +18,19 @@ pub(crate) const DEALERS: &str = "dealers";
 /// The database with three of them.
 pub(crate) const THREE: &str = "three";
 
+/// The database that files of dealers are brought into, of a server of its own.
+pub(crate) const INGEST: &str = "ingest";
+
+/// What a server is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Nothing is written durably: what is measured reads, and its data can be made anew.
+    Reading,
+    /// What is measured writes, so everything is as durable as where people use it.
+    Writing,
+}
+
 /// A server for ourselves, tuned as its manual advises for a machine that it shares with other servers.
-///
-/// Nothing is written durably: what is measured here reads, and its data can be made anew.
 pub(crate) struct Cluster {
     server: PrivatePg,
     database: Database,
@@ -31,9 +41,9 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Starts the server.
-    pub(super) fn start(folder: &Path) -> Result<Cluster> {
+    pub(super) fn start(folder: &Path, used: Use) -> Result<Cluster> {
         let mut options = Options::new(folder, "bench");
-        options.durable = false;
+        options.durable = used == Use::Writing;
         options.roots = std::env::current_dir().into_iter().collect();
         options.settings = [
             // The whole of the data, so that no variant waits for a disk.
@@ -41,13 +51,16 @@ impl Cluster {
             "effective_cache_size=2GB",
             "work_mem=32MB",
             "maintenance_work_mem=256MB",
-            "max_wal_size=1GB",
-            "wal_level=minimal",
-            "max_wal_senders=0",
             "random_page_cost=1.1",
         ]
         .map(str::to_owned)
         .to_vec();
+        let further: &[&str] = match used {
+            Use::Reading => &["max_wal_size=1GB", "wal_level=minimal", "max_wal_senders=0"],
+            // No checkpoint and no vacuum begins while something is measured: either would meet one variant alone.
+            Use::Writing => &["max_wal_size=3GB", "checkpoint_timeout=1h", "autovacuum=off"],
+        };
+        options.settings.extend(further.iter().copied().map(str::to_owned));
         let server = PrivatePg::start(&options).context("PostgreSQL")?;
         let database = Database::private(&server);
         let checksums = store::MIGRATOR.iter().flat_map(|migration| migration.checksum.iter());
@@ -137,6 +150,29 @@ impl Cluster {
         }
         pool.close().await;
         Ok(())
+    }
+
+    /// Makes a database anew, with dealers that have nothing yet.
+    ///
+    /// # Errors
+    /// The server refuses.
+    pub(crate) async fn afresh(&self, database: &str, lots: &[Lot], forecourt: &Path) -> Result<()> {
+        let name = self.name(database);
+        if self.there(&name).await? {
+            setup::drop_database(&self.database, &name).await?;
+        }
+        setup::create_database(&self.database, &name, None).await?;
+        setup::prepare(&self.database(database)).await?;
+        let (program, url, lots) = (forecourt.to_owned(), self.url(database), lots.to_vec());
+        tokio::task::spawn_blocking(move || data::provision(&program, &url, &lots)).await?
+    }
+
+    /// Removes a database.
+    ///
+    /// # Errors
+    /// The server refuses.
+    pub(crate) async fn drop(&self, database: &str) -> Result<()> {
+        Ok(setup::drop_database(&self.database, &self.name(database)).await?)
     }
 
     /// Whether a database is there. Those of other editions go, for they are large.

@@ -4,9 +4,10 @@ mod cluster;
 mod metrics;
 mod process;
 
-pub(crate) use cluster::{Cluster, DEALERS, MAIN, THREE};
+pub(crate) use cluster::{Cluster, DEALERS, INGEST, MAIN, THREE};
+use cluster::Use;
 pub(crate) use metrics::Metrics;
-pub(crate) use process::{Child, own_cpu, usage};
+pub(crate) use process::{Child, own_cpu, peak, usage};
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ impl World {
         }
         let folder = built.parent().context("a target folder")?.join("bench");
         std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        let cluster = Cluster::start(&folder)?;
+        let cluster = Cluster::start(&folder, Use::Reading)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         Ok(World { runtime, cluster, folder, forecourt })
     }
@@ -70,6 +71,14 @@ impl World {
     /// # Errors
     /// It does not become ready.
     pub(crate) fn product(&self, database: &str, further: &[&str]) -> Result<Child> {
+        self.product_on(&self.cluster, database, further)
+    }
+
+    /// The same on another server than the one that most is measured on.
+    ///
+    /// # Errors
+    /// It does not become ready.
+    pub(crate) fn product_on(&self, cluster: &Cluster, database: &str, further: &[&str]) -> Result<Child> {
         let mut command = Command::new(&self.forecourt);
         command
             // Room for all lots, and none before they are asked for: what is measured is answering, not loading.
@@ -77,10 +86,34 @@ impl World {
             .args(["--listen", "127.0.0.1:0", "--public-origin"])
             .arg(format!("https://{HOST}"))
             .args(further)
-            .env("DATABASE_URL", self.cluster.url(database));
+            .env("DATABASE_URL", cluster.url(database));
         Child::spawn("forecourt", &mut command, &self.folder)?.ready(READY, |line| {
             let line: serde_json::Value = serde_json::from_str(line).ok()?;
             (line.get("message")? == "ready").then(|| line.get("listen")?.as_str()?.parse().ok())?
+        })
+    }
+
+    /// A server that writes durably.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub(crate) fn durable(&self) -> Result<Cluster> {
+        let folder = self.folder.join("ingest");
+        std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        Cluster::start(&folder, Use::Writing)
+    }
+
+    /// `forecourt worker` on a database. It listens nowhere.
+    ///
+    /// # Errors
+    /// It does not become ready.
+    pub(crate) fn worker(&self, cluster: &Cluster, database: &str) -> Result<Child> {
+        let mut command = Command::new(&self.forecourt);
+        command.arg("worker").arg("--data-dir").arg(self.folder.join("worker"));
+        command.env("DATABASE_URL", cluster.url(database));
+        Child::spawn("worker", &mut command, &self.folder)?.ready(READY, |line| {
+            let line: serde_json::Value = serde_json::from_str(line).ok()?;
+            (line.get("message")? == "ready").then_some(SocketAddr::from(([127, 0, 0, 1], 0)))
         })
     }
 

@@ -156,6 +156,17 @@ pub(crate) fn usage(pid: u32) -> Result<Usage> {
     })
 }
 
+/// The most memory that was really there in a process at once, in bytes, since it began.
+///
+/// # Errors
+/// Without `/proc` (not Linux), or when the process is gone.
+pub(crate) fn peak(pid: u32) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("no VmHWM")?;
+    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
+    Ok(kilobytes * 1024)
+}
+
 /// Processor time of this program itself, without its children: what asking costs.
 pub(crate) fn own_cpu() -> Duration {
     // SAFETY: a structure of numbers, for which zeros are valid, and which the call fills.
