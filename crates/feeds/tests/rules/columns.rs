@@ -365,3 +365,24 @@ fn msrp_stands_in_for_no_price_and_the_price_of_the_internet_wins() {
         assert_eq!(unit(cells).0.asking_price, asked, "{cells:?}");
     }
 }
+
+#[test]
+fn the_main_picture_is_first_wherever_its_column_stands() {
+    let (unit, _) = unit(&[
+        ("additional_image_link", "https://x.example/2.jpg,https://x.example/3.jpg"),
+        ("image_link", "https://x.example/1.jpg"),
+    ]);
+    assert_eq!(
+        unit.photos,
+        ["https://x.example/1.jpg", "https://x.example/2.jpg", "https://x.example/3.jpg"]
+    );
+    let (unit, _) = super::unit(&[
+        ("image[10].url", "https://x.example/10.jpg"),
+        ("image[2].url", "https://x.example/2.jpg"),
+        ("image[0].url", "https://x.example/0.jpg"),
+    ]);
+    assert_eq!(
+        unit.photos,
+        ["https://x.example/0.jpg", "https://x.example/2.jpg", "https://x.example/10.jpg"]
+    );
+}
