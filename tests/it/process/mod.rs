@@ -1,6 +1,7 @@
 //! The binary as operators run it: started, watched, stopped and killed; nothing of ours runs in the test process.
 
 mod database;
+mod demo;
 mod http;
 mod nodes;
 mod observe;

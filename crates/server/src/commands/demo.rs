@@ -45,6 +45,8 @@ pub(crate) fn run(settings: &Settings) -> Result<(), Failure> {
         let loaded = load(&store, &fallback).await?;
         store.close().await;
         for (slug, outcome, runs) in loaded {
+            let changed = runs.iter().any(|(_, run)| run.state == RunState::Applied);
+            let outcome = if changed && outcome == Outcome::Unchanged { Outcome::Updated } else { outcome };
             say(format_args!("{slug}: {}", super::provision::word(outcome)));
             for (source, run) in runs {
                 say(format_args!("  {source}: {}", words(&run)));
@@ -59,7 +61,8 @@ fn words(run: &RunRow) -> String {
     match run.state {
         RunState::Held => format!("{name} is held; see why with: forecourt feed show {}", run.run_id),
         RunState::Unchanged => format!("{name}, as before"),
-        _ => format!("{name}, {} vehicles", feeds::run_counts(run).published),
+        RunState::Applied => format!("{name}, {} vehicles", feeds::run_counts(run).published),
+        other => format!("{name} is {other}"),
     }
 }
 
@@ -141,7 +144,8 @@ async fn bring(store: &Store, feed: &Feed, origin: &str) -> Result<Vec<RunRow>, 
     if let Some(doubtful) = &feed.doubtful {
         runs.extend(import(store, tenant, &source, doubtful, Some(key)).await?);
     }
-    match runs.iter().find(|run| !run.state.is_good() && run.state != RunState::Held) {
+    // One that is superseded found a newer file of somebody's there, which stays.
+    match runs.iter().find(|run| run.state == RunState::Failed) {
         Some(run) => Err(Failure::new(format!(
             "{} of {} did not come in: {}",
             run.file_name,

@@ -52,10 +52,11 @@ fn brindlewood(dealer: &Dealer, store: &Rooftop, units: &[Unit], origin: &str) -
             pricing::NEW: all_in(store, true), pricing::USED: all_in(store, false),
         }},
     });
-    let cut_short = File { name: "homenet-2026-11-29.csv", bytes: homenet::cut_short(units, origin) };
+    // Written over every night, as many senders do: a name with a day in it says which of two files is newer.
+    let cut_short = File { name: "homenet.csv", bytes: homenet::cut_short(units, origin) };
     let bytes = homenet::file(units, origin);
     vec![
-        Feed { doubtful: Some(cut_short), ..feed(dealer, "HomeNet", lot, "homenet-2026-11-28.csv", bytes) },
+        Feed { doubtful: Some(cut_short), ..feed(dealer, "HomeNet", lot, "homenet.csv", bytes) },
         feed(dealer, "Pricing tool", prices, "prices.json", pricing::file(units)),
     ]
 }
