@@ -6,6 +6,7 @@ mod identity;
 #[path = "../table/mod.rs"]
 mod table;
 mod values;
+mod variants;
 mod vins;
 
 use feeds::Unit;
