@@ -109,7 +109,7 @@ fn the_alphabet_of_years_has_gaps_and_a_cycle() {
             let digit = feeds::values::vin::check_digit(&made).unwrap();
             made.replace_range(8..9, &digit.to_string());
             // Before 1981 there is no number of seventeen signs that tells a year.
-            if year > 2027 || year < 1981 {
+            if !(1981..=2027).contains(&year) {
                 continue;
             }
             let (unit, codes) = unit(&[("vin", &made), ("year", "")]);
