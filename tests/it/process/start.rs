@@ -239,7 +239,7 @@ fn a_full_disk_is_named() {
     let done = run(&mut inside("1m", up)).ends(1).says(&["initdb failed because the disk is full"]);
     assert!(done.out.is_empty(), "{}", done.out);
     // Room for an empty cluster, whose size is known, and not for the demo's cars.
-    run(&mut inside("55m", up))
+    run(&mut inside("44m", up))
         .ends(1)
         .says(&["the demo dealers were not loaded", "the disk of the database is full"]);
 }
