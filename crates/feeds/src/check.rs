@@ -144,7 +144,12 @@ impl Check<'_> {
     ///
     /// # Errors
     /// The bytes cannot be had any more, or nothing can be written.
-    pub fn write_json(&self, report: &Report, to: &mut dyn io::Write, progress: Progress<'_>) -> io::Result<()> {
+    pub fn write_json(
+        &self,
+        report: &Report,
+        to: &mut dyn io::Write,
+        progress: Progress<'_>,
+    ) -> io::Result<()> {
         let vehicles = Vehicles { check: self, report, progress: RefCell::new(progress) };
         let document = Document { report, vehicles };
         serde_json::to_writer_pretty(&mut *to, &document)?;
@@ -291,7 +296,8 @@ impl Serialize for Vehicles<'_> {
         let mut seq = serializer.serialize_seq(None)?;
         if self.report.verdict != Decision::Refuse {
             let mut progress = self.progress.borrow_mut();
-            let mut sink = Written::<S> { seq: &mut seq, dropped: &self.report.dropped, progress: &mut **progress };
+            let mut sink =
+                Written::<S> { seq: &mut seq, dropped: &self.report.dropped, progress: &mut **progress };
             let Check { source, config, limits } = self.check;
             read::read(*source, config, limits, &mut sink).map_err(S::Error::custom)?;
         }

@@ -23,6 +23,10 @@ pub struct Config {
     pub previous_full_run: Option<PreviousRun>,
     /// `full` or `delta`.
     pub mode: Mode,
+    /// The source only fills in what others lack: a row needs no more than what tells which unit it is about, and what
+    /// it leaves out is neither missing nor guessed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fills_in: bool,
     /// Dates are day first.
     pub day_first: bool,
     /// The same in another word: `mdy` or `dmy`; it goes before `day_first`.
@@ -64,6 +68,7 @@ impl Default for Config {
             tenant_currency: "USD".into(),
             previous_full_run: None,
             mode: Mode::Full,
+            fills_in: false,
             day_first: false,
             date_order: None,
             decimal: None,

@@ -38,7 +38,7 @@ pub struct Unit {
     /// `new`, `used` or `cpo`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// `available`, `pending` or `intransit`.
+    /// `available`, `pending` or `intransit`. Empty: the source only fills in, and says nothing of it.
     pub status: String,
     /// What the feed asks for it, whole dollars. What that means, and whether it is published as `price`, is the
     /// dealer's price policy (FEEDS.md 5.1).

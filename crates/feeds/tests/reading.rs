@@ -113,7 +113,10 @@ fn changes_are_applied_in_their_order() {
         ("X", 7, "A"),
         ("U", 1, "P"),
     ] {
-        file.push_str(&format!("{action},{},S{number},2020,Ford,Escape,Used,41000,9000,{status}\n", vin(number)));
+        file.push_str(&format!(
+            "{action},{},S{number},2020,Ford,Escape,Used,41000,9000,{status}\n",
+            vin(number)
+        ));
     }
     let checked = check(&file, &settings);
     assert_eq!(
@@ -249,4 +252,19 @@ fn the_report_for_people_names_rows_sums_and_what_to_do() {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     assert!(!text.contains("Row 4"), "{text}");
+}
+
+#[test]
+fn a_source_that_only_fills_in_needs_no_more_than_which_unit_it_is_about() {
+    let config = Config { fills_in: true, ..config() };
+    let checked = check(&format!("vin,photos\n{},https://photos.example/1.jpg\n", vin(1)), &config);
+    assert_eq!(checked.rows(), [""; 0]);
+    let unit = &checked.units[0];
+    assert_eq!(unit.photos, ["https://photos.example/1.jpg"]);
+    // Nothing that another source knows better is guessed.
+    assert_eq!((unit.status.as_str(), unit.year, &unit.condition), ("", None, &None));
+
+    let checked = check("stock,miles,price,new/used\nS1,TMU,24.9k,Good\n", &config);
+    // What it does say is held to the same rules.
+    assert_eq!(checked.rows(), ["1 CONDITION_UNKNOWN condition"]);
 }

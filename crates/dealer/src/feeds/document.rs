@@ -145,6 +145,7 @@ pub(super) fn render(
         }
     };
     let mut vehicle = nested(fields);
+    vehicle.entry("status").or_insert_with(|| "available".into());
     vehicle.insert("vehicle_id".into(), vehicle_id.into());
     electric_only(&mut vehicle);
     let changed_at = changed_at(&vehicle, former, sender_changed_at, with);
@@ -190,8 +191,10 @@ pub(super) fn statement<'a>(
     if !unit.vehicle_type.is_empty() && unit.vehicle_type != "car" {
         fields.insert("vehicle_type".into(), unit.vehicle_type.as_str().into());
     }
-    let status = if unit.status.is_empty() { "available" } else { &unit.status };
-    fields.insert("status".into(), status.into());
+    // Sources that only fill in may say nothing of it.
+    if !unit.status.is_empty() {
+        fields.insert("status".into(), unit.status.as_str().into());
+    }
     let amounts = said.settings.prices.publish(&said.settings.reading, unit);
     let mut whole = |name: &str, value: Option<i64>| {
         if let Some(value) = value.filter(|value| *value >= 0) {

@@ -102,6 +102,16 @@ fn a_complementary_source_fills_in_and_offers_nothing() {
 }
 
 #[test]
+fn a_source_that_says_nothing_of_the_status_does_not_free_a_unit() {
+    let pending = Unit { status: "pending".into(), ..car() };
+    let words = Unit { status: String::new(), condition: None, ..car() };
+    let first = SourceSettings { role: Role::Complementary, rank: 1, ..all_in() };
+    let dms = all_in();
+    let both = [said(&dms, &pending), Said { source: Uuid::max(), name: "tool", ..said(&first, &words) }];
+    assert_eq!(vehicle(&rendered(&both, &[], None))["status"], "pending");
+}
+
+#[test]
 fn a_status_set_to_sold_takes_the_unit_off_while_it_holds() {
     let unit = car();
     let settings = all_in();

@@ -6,8 +6,8 @@
 
 mod apply;
 mod compare;
-mod counters;
 mod conform;
+mod counters;
 mod decide;
 mod difference;
 mod document;

@@ -114,7 +114,11 @@ pub(super) fn mode(run: &RunRow) -> Mode {
 
 /// What the next file of a source is compared with: its last good run, else the lot that it replaces (`provisioned`
 /// units). `active` are the units that the source has now.
-pub(super) fn baseline(last_good: Option<&RunRow>, provisioned: Option<u32>, active: usize) -> Option<PreviousRun> {
+pub(super) fn baseline(
+    last_good: Option<&RunRow>,
+    provisioned: Option<u32>,
+    active: usize,
+) -> Option<PreviousRun> {
     let active = Some(u32::try_from(active).unwrap_or(u32::MAX));
     let Some(last) = last_good else {
         return provisioned.map(|published| PreviousRun { published, active, ..PreviousRun::default() });
@@ -132,8 +136,7 @@ pub(super) fn baseline(last_good: Option<&RunRow>, provisioned: Option<u32>, act
 /// Writes down what reading a file came to.
 pub(super) fn note_outcome(run: &mut RunRow, outcome: &Outcome) {
     run.detected = json(&outcome.detected);
-    run.signature =
-        json(&Signature { delimiter: outcome.delimiter.clone(), header: outcome.header.clone() });
+    run.signature = json(&Signature { delimiter: outcome.delimiter.clone(), header: outcome.header.clone() });
     run.counts = json(&outcome.counts);
     run.by_rooftop = json(&outcome.by_rooftop);
     let by_code: BTreeMap<&str, u32> =

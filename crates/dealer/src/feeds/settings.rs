@@ -192,6 +192,7 @@ impl SourceSettings {
             tenant_currency: reading.currency.clone(),
             previous_full_run: previous,
             mode: reading.mode,
+            fills_in: self.role == Role::Complementary,
             day_first: reading.day_first,
             demo_as: reading.demo_as.clone(),
             timezone: reading.timezone.as_deref().or(timezone).unwrap_or("UTC").to_owned(),

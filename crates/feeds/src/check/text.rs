@@ -216,7 +216,10 @@ fn first_units(report: &Report, units: &[Unit], to: &mut dyn Write) -> io::Resul
         let who = unit.vin.as_deref().or(unit.stock.as_deref()).unwrap_or_default();
         writeln!(to, "  row {:<5} {who:<17}  {}", unit.source_row, facts.join(", "))?;
     }
-    writeln!(to, "  What a price column means, and so which of them is published, is up to the source's price policy.")
+    writeln!(
+        to,
+        "  What a price column means, and so which of them is published, is up to the source's price policy."
+    )
 }
 
 /// Writes the columns with what they are taken for and what stands in them, and how to say otherwise.
@@ -249,5 +252,8 @@ pub fn write_preview(preview: &Preview, to: &mut dyn Write) -> io::Result<()> {
         line.push_str(word);
     }
     writeln!(to, "{line}")?;
-    writeln!(to, "Columns with what the dealer paid (cost, invoice, book value …) are never taken, whoever maps them.")
+    writeln!(
+        to,
+        "Columns with what the dealer paid (cost, invoice, book value …) are never taken, whoever maps them."
+    )
 }

@@ -88,7 +88,13 @@ fn in_changes_the_last_word_counts() {
         ("deleted and back", &["gone V N 1", "unit V N 1"], &[], &[], &["1 SUPERSEDED_IN_FILE 2"]),
         ("sold", &["sold V N 1"], &[], &[1], &[]),
         ("by number alone", &["gone - N 1"], &[], &[1], &[]),
-        ("by number, given with a VIN", &["unit V N 1", "gone - N 1"], &[1], &[2], &["1 SUPERSEDED_IN_FILE 2"]),
+        (
+            "by number, given with a VIN",
+            &["unit V N 1", "gone - N 1"],
+            &[1],
+            &[2],
+            &["1 SUPERSEDED_IN_FILE 2"],
+        ),
         ("by number, before it came", &["gone - N 1", "unit V N 1"], &[], &[1], &[]),
     ];
     for (what, lines, dropped, last_words, remarks) in cases {

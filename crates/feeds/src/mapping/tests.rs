@@ -32,7 +32,8 @@ fn the_first_column_counts_and_later_ones_fill_gaps() {
 
 #[test]
 fn a_mapping_by_hand_goes_before_aliases() {
-    let settings = config(&[("MiscPrice1", "asking_price"), ("location", "ignore"), ("image[].url", "ignore")]);
+    let settings =
+        config(&[("MiscPrice1", "asking_price"), ("location", "ignore"), ("image[].url", "ignore")]);
     let (mut mapping, columns) = mapped(&settings, &["Price", "Misc_Price1", "Location", "image[0].url"]);
     let row = cells(&["1000", "900", "Bay 4", "https://x.example/1.jpg"]);
     let picked = mapping.pick(&row);
@@ -42,7 +43,10 @@ fn a_mapping_by_hand_goes_before_aliases() {
     let list = mapping.list(&columns);
     assert!(list[1].by_hand && !list[0].by_hand);
     assert_eq!(list[2].target.as_deref(), Some("ignore"));
-    assert_eq!(unknown_targets(&config(&[("a", "prize"), ("b", "vin")])), [("a".to_owned(), "prize".to_owned())]);
+    assert_eq!(
+        unknown_targets(&config(&[("a", "prize"), ("b", "vin")])),
+        [("a".to_owned(), "prize".to_owned())]
+    );
 }
 
 #[test]
@@ -56,7 +60,9 @@ fn what_the_dealer_paid_is_refused_by_name() {
     let refused = mapping.refused(&columns);
     assert_eq!(refused.len(), 1);
     assert_eq!((refused[0].code, refused[0].column.as_deref()), (Code::FeedColumnRefused, Some("Invoice")));
-    assert!(mapping.list(&columns)[..3].iter().all(|column| column.target.as_deref() == Some("never_published")));
+    assert!(
+        mapping.list(&columns)[..3].iter().all(|column| column.target.as_deref() == Some("never_published"))
+    );
 }
 
 #[test]

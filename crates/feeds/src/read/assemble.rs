@@ -101,7 +101,7 @@ impl<'c> Assembler<'c> {
         let stock = stock_cell.and_then(|cell| text::identifier(cell.text));
         let vin_text = vin_cell.map_or("", |cell| cell.text);
         let rooftops = self.rooftops(cells, columns);
-        let mut say = Say::of(columns, row, vin_text, stock.as_deref());
+        let mut say = Say::of(columns, row, vin_text, stock.as_deref(), self.config.fills_in);
 
         let kinds = cells.all(Target::VehicleType).map(|cell| cell.text);
         let vehicle_type = vehicle_type::parse(kinds, cells.text(Target::Body));
@@ -190,7 +190,9 @@ impl<'c> Assembler<'c> {
         if !missing_twice {
             say.say_all(&settled.codes, "year", cells.first(Target::Year));
         }
-        unit.year = settled.value;
+        // What only fills in guesses nothing: another source may know better.
+        let guesses = !self.config.fills_in;
+        unit.year = settled.value.filter(|_| guesses || cells.first(Target::Year).is_some());
         unit.make = text_of(cells, Target::Make, "make", vocabulary::make, say);
         if unit.make.is_none() {
             say.say(Code::MakeMissing, "make", cells.first(Target::Make));
@@ -219,12 +221,14 @@ impl<'c> Assembler<'c> {
         let said = condition_cell.map_or("", |cell| cell.text);
         let condition = condition::parse(said, certified, reading.miles(), &self.config.demo_as);
         say.say_all(&condition.codes, "condition", condition_cell);
-        unit.condition = condition.value.map(str::to_owned);
+        let said_so = !self.config.fills_in || condition_cell.is_some() || certified;
+        unit.condition = condition.value.filter(|_| said_so).map(str::to_owned);
         let mileage = mileage::settle(reading, condition.value, &unit.vehicle_type);
         say.say_all(&mileage.codes, "mileage", distance);
         unit.mileage = mileage.value;
-        if let Status::Published(status) =
-            status::parse(status_cell.map_or("", |cell| cell.text), &self.config.status_words)
+        if (status_cell.is_some() || !self.config.fills_in)
+            && let Status::Published(status) =
+                status::parse(status_cell.map_or("", |cell| cell.text), &self.config.status_words)
         {
             unit.status = status.to_owned();
         }

@@ -12,17 +12,35 @@ pub(super) struct Say<'r> {
     row: u32,
     vin: Option<String>,
     stock: Option<String>,
+    /// What the row leaves out is not asked of it.
+    fills_in: bool,
     findings: Vec<Finding>,
 }
 
+/// What is said of something that is not there.
+const ABSENT: [Code; 9] = [
+    Code::VinMissing,
+    Code::MakeMissing,
+    Code::ModelMissing,
+    Code::YearMissing,
+    Code::YearFromVin,
+    Code::ConditionMissing,
+    Code::ConditionInferred,
+    Code::PriceNotDisclosed,
+    Code::MileageMissing,
+];
+
 impl<'r> Say<'r> {
-    pub(super) fn of(columns: &'r Columns, row: u32, vin: &str, stock: Option<&str>) -> Self {
+    pub(super) fn of(columns: &'r Columns, row: u32, vin: &str, stock: Option<&str>, fills_in: bool) -> Self {
         let vin = Some(vin.trim()).filter(|vin| !vin.is_empty()).map(excerpt);
-        Self { columns, row, vin, stock: stock.map(excerpt), findings: Vec::new() }
+        Self { columns, row, vin, stock: stock.map(excerpt), fills_in, findings: Vec::new() }
     }
 
     /// Says something of a member: once, with the cell that it is about where there is one.
     pub(super) fn say(&mut self, code: Code, field: &str, cell: Option<Cell<'_>>) {
+        if self.fills_in && cell.is_none() && ABSENT.contains(&code) {
+            return;
+        }
         self.say_of(code, field, cell.map(|cell| self.columns.name(cell.column)), cell.map(|cell| cell.text));
     }
 

@@ -11,6 +11,8 @@ pub(super) const DELIMITERS: [u8; 5] = [b'\t', b'|', b';', b',', b'^'];
 const LINES: usize = 15;
 /// Cells of it that must be known.
 const KNOWN: usize = 4;
+/// The same for a source that only fills in: which unit it is, and one thing more.
+const KNOWN_OF_FILLING_IN: usize = 2;
 /// Bytes of a name; what is longer is no name, and its beginning is enough to see that.
 const NAME: usize = 300;
 /// Cells that are counted of the first line of a file without a header.
@@ -35,7 +37,7 @@ pub(super) enum Found {
     Header(Header),
     /// A line has more columns than a table may have.
     TooWide,
-    /// No line has four known names.
+    /// No line has enough known names.
     Unknown,
 }
 
@@ -44,6 +46,7 @@ pub(super) fn find(head: &str, terminator: char, config: &Config, columns: usize
     let lines: Vec<&str> =
         head.split(terminator).take(LINES).map(|line| line.trim_end_matches('\r')).collect();
     let by_hand: Vec<String> = config.columns.keys().map(|name| fold(name)).collect();
+    let needed = if config.fills_in { KNOWN_OF_FILLING_IN } else { KNOWN };
     let known = |name: &str| {
         let folded = fold(name);
         !folded.is_empty() && (is_known(&folded) || by_hand.contains(&folded))
@@ -56,7 +59,7 @@ pub(super) fn find(head: &str, terminator: char, config: &Config, columns: usize
                 wide = true;
                 continue;
             }
-            if names.iter().filter(|name| known(name)).take(KNOWN).count() == KNOWN {
+            if names.iter().filter(|name| known(name)).take(needed).count() == needed {
                 return Found::Header(Header { delimiter, lines: number + 1, in_file: true, names, quotes });
             }
         }
