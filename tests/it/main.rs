@@ -18,6 +18,7 @@ mod facets;
 mod feed_commands;
 mod feed_words;
 mod feeds_apply;
+mod feeds_enemy;
 mod first_contact;
 mod framing;
 mod ground;
