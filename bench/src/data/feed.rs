@@ -129,7 +129,8 @@ mod tests {
     fn a_later_file_has_two_in_a_hundred_changed_and_one_exchanged() {
         let lot = measured(1_000);
         let (first, later) = (Feed::first(&lot).csv(), Feed::later(&lot).csv());
-        let lines = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<std::collections::HashSet<_>>();
+        let lines =
+            |text: &str| text.lines().skip(1).map(str::to_owned).collect::<std::collections::HashSet<_>>();
         let (first, later) = (lines(&first), lines(&later));
         assert_eq!((first.len(), later.len()), (1_000, 1_000));
         assert_eq!(later.difference(&first).count(), 30);

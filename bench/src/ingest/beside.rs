@@ -39,7 +39,8 @@ pub(super) fn run(
     let mut feeds = Vec::new();
     for lot in &dealers.beside {
         let place = world.runtime.block_on(ground.place(lot))?;
-        let files = [Feed::first(lot).csv(), Feed::later(lot).csv()].map(|file| Bytes::from(file.into_bytes()));
+        let files =
+            [Feed::first(lot).csv(), Feed::later(lot).csv()].map(|file| Bytes::from(file.into_bytes()));
         feeds.push((place, files));
     }
     let feeds = Arc::new(feeds);
@@ -74,7 +75,8 @@ pub(super) fn run(
     ensure!(sent as usize >= 2 * pace.rounds, "only {sent} feeds came in");
     drop(worker);
     board.settle("imports", "search", rounds::ratio(&busy, &quiet, |round| round.p99_us));
-    let figures = json!({"feeds": sent, "rows_each": 10_000, "every_ms": EVERY.as_millis(), "behind_ms": behind});
+    let figures =
+        json!({"feeds": sent, "rows_each": 10_000, "every_ms": EVERY.as_millis(), "behind_ms": behind});
     board.note("searches beside imports: what was imported", figures);
     board.keep("search 10k beside imports", vec![quiet, busy]);
     Ok(())
@@ -94,8 +96,10 @@ impl Sender {
         let (place, files) = self.feeds.get(number % self.feeds.len()).context("a dealer")?;
         let file = files.get(number / self.feeds.len() % 2).context("a file")?;
         let received = Received { mode: Some(Mode::Full), ..Received::new("lot.csv", "import", "bench") };
-        let pieces: Vec<std::io::Result<Bytes>> =
-            (0..file.len()).step_by(65_536).map(|at| Ok(file.slice(at..file.len().min(at + 65_536)))).collect();
+        let pieces: Vec<std::io::Result<Bytes>> = (0..file.len())
+            .step_by(65_536)
+            .map(|at| Ok(file.slice(at..file.len().min(at + 65_536))))
+            .collect();
         let body = futures_util::stream::iter(pieces);
         feeds::receive(&self.store, place.tenant, &place.source, received, body).await?;
         Ok(())

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-use sqlx::postgres::PgListener;
 use sqlx::Row;
+use sqlx::postgres::PgListener;
 use store::{RunState, TenantId};
 
 use super::Dealers;
@@ -98,7 +98,10 @@ async fn first(ground: &mut Ground, lots: &[Lot], pace: Pace, board: &mut Board)
     for (number, lot) in others.iter().take(pace.rounds + 1).enumerate() {
         let place = ground.place(lot).await?;
         let done = ground.import_read(&place, &like).await?;
-        ensure!(is_applied(&done) && units(ground, place.tenant).await? == i64::from(lot.units), "not all was loaded");
+        ensure!(
+            is_applied(&done) && units(ground, place.tenant).await? == i64::from(lot.units),
+            "not all was loaded"
+        );
         let copy = copied.write(ground).await?;
         // The first of each makes room for those that are measured.
         if number > 0 {
@@ -130,7 +133,9 @@ async fn again(
         let count = |what: &str| changed.get(what).and_then(serde_json::Value::as_u64).unwrap_or(0);
         let hundredth = u64::from(lot.units / 100);
         ensure!(
-            is_applied(&done) && count("added") == hundredth && count("removed") == hundredth
+            is_applied(&done)
+                && count("added") == hundredth
+                && count("removed") == hundredth
                 && count("changed").abs_diff(2 * hundredth) <= hundredth / 10,
             "the file changed something else: {changed}"
         );

@@ -80,12 +80,18 @@ impl Ground {
         let tenant = self.tenant(lot).await?;
         let settings = json!({ "prices": { "asking_price": { "meaning": "advertised_all_in" } } });
         let settings = SourceSettings::read(&settings).map_err(anyhow::Error::msg)?;
-        let source = feeds::add_source(&self.store, tenant, "main", SourceKind::File, settings, "bench").await?;
+        let source =
+            feeds::add_source(&self.store, tenant, "main", SourceKind::File, settings, "bench").await?;
         Ok(Place { tenant, source })
     }
 
     /// Takes a file in; its run, and how long that took.
-    pub(super) async fn receive(&self, place: &Place, mode: feeds::Mode, file: &str) -> Result<(Uuid, Duration)> {
+    pub(super) async fn receive(
+        &self,
+        place: &Place,
+        mode: feeds::Mode,
+        file: &str,
+    ) -> Result<(Uuid, Duration)> {
         let pieces: Vec<std::io::Result<Bytes>> =
             file.as_bytes().chunks(PIECE).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
         let received = Received { mode: Some(mode), ..Received::new("lot.csv", "import", "bench") };
@@ -106,7 +112,12 @@ impl Ground {
         let ended = feeds::process(&self.store, place.tenant, run, &job, &bench).await?;
         let took = began.elapsed();
         let wal = self.wal().await? - before;
-        ensure!(ended.state.is_good(), "the run {run} is {}: {:?}", ended.state, self.run(place, run).await?.failure);
+        ensure!(
+            ended.state.is_good(),
+            "the run {run} is {}: {:?}",
+            ended.state,
+            self.run(place, run).await?.failure
+        );
         let run = self.run(place, run).await?;
         let timings = run.timings.clone().map(serde_json::from_value).transpose()?.unwrap_or_default();
         Ok(Done { run, timings, took, wal })
@@ -178,10 +189,11 @@ impl Ground {
 
     /// How many runs have not ended.
     pub(super) async fn open_runs(&mut self) -> Result<u64> {
-        let open: i64 = sqlx::query("select count(*) from feed_runs where state in ('received', 'parsed', 'checked')")
-            .fetch_one(&mut self.admin)
-            .await?
-            .try_get(0)?;
+        let open: i64 =
+            sqlx::query("select count(*) from feed_runs where state in ('received', 'parsed', 'checked')")
+                .fetch_one(&mut self.admin)
+                .await?
+                .try_get(0)?;
         Ok(u64::try_from(open)?)
     }
 
@@ -210,7 +222,8 @@ impl Ground {
         )
         .execute(&mut self.admin)
         .await?;
-        let statement = format!("copy (select * from vehicles where tenant_id = '{of}') to stdout (format binary)");
+        let statement =
+            format!("copy (select * from vehicles where tenant_id = '{of}') to stdout (format binary)");
         let mut stream = self.admin.copy_out_raw(&statement).await?;
         let mut bytes = Vec::new();
         while let Some(part) = stream.try_next().await? {

@@ -34,7 +34,9 @@ pub(crate) fn run(world: &World, pace: Pace, only: &Only, board: &mut Board) -> 
     }
     if only.wants("imports") {
         board.attempt("whole files", |board| whole::run(world, &mut ground, &dealers, board));
-        board.attempt("searches beside imports", |board| beside::run(world, &mut ground, &dealers, pace, board));
+        board.attempt("searches beside imports", |board| {
+            beside::run(world, &mut ground, &dealers, pace, board)
+        });
     }
     world.runtime.block_on(ground.end())
 }

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use dealer::feeds::{Mode, Timings};
 use serde_json::json;
 
-use super::{Dealers, MANY};
 use super::ground::{Ground, Place};
+use super::{Dealers, MANY};
 use crate::data::{Feed, Lot};
 use crate::goals::Board;
 use crate::world::{Child, INGEST, World, peak, usage};
@@ -34,8 +34,7 @@ pub(super) fn run(world: &World, ground: &mut Ground, dealers: &Dealers, board: 
         runtime.block_on(fill_queue(ground, &dealers.many))?;
         let worker = world.worker(&ground.cluster, INGEST)?;
         runtime.block_on(many(ground, &worker, board))
-    })
-    ;
+    });
     Ok(())
 }
 
@@ -53,7 +52,8 @@ async fn through(ground: &mut Ground, place: &Place, mode: Mode, file: &str) -> 
     let took = began.elapsed().as_secs_f64();
     let run = ground.run(place, run).await?;
     let timings: Timings = run.timings.map(serde_json::from_value).transpose()?.unwrap_or_default();
-    let records = run.counts.as_ref().and_then(|counts| counts.get("records")).and_then(serde_json::Value::as_u64);
+    let records =
+        run.counts.as_ref().and_then(|counts| counts.get("records")).and_then(serde_json::Value::as_u64);
     let rows = records.context("how many records there were")? as f64;
     Ok(json!({
         "seconds": took, "rows_a_second": rows / took, "megabytes_a_second": file.len() as f64 / 1e6 / took,

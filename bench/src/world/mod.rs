@@ -4,8 +4,8 @@ mod cluster;
 mod metrics;
 mod process;
 
-pub(crate) use cluster::{Cluster, DEALERS, INGEST, MAIN, THREE};
 use cluster::Use;
+pub(crate) use cluster::{Cluster, DEALERS, INGEST, MAIN, THREE};
 pub(crate) use metrics::Metrics;
 pub(crate) use process::{Child, own_cpu, peak, usage};
 
