@@ -187,7 +187,8 @@ pub enum Stopped {
 /// Why a file is not read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// It is refused; the code is of level `Refusal`.
+    /// It is refused; the code is of level `Refusal`, or of level `Verdict` where the bytes stop or break before there is
+    /// a first record.
     #[error("{}: {what}", code.as_str())]
     File {
         /// The code.
