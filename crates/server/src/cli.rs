@@ -15,9 +15,7 @@ use self::feed::FeedCommand;
 use self::vehicle::VehicleCommand;
 use crate::commands::{self, key::Work, serve::Kind};
 use crate::failure::{Failure, UNUSABLE};
-use crate::settings::{
-    AddressFlags, CommonFlags, Flags, ServingFlags, Settings, VaultFlags, WorkerFlags,
-};
+use crate::settings::{AddressFlags, CommonFlags, Flags, ServingFlags, Settings, VaultFlags, WorkerFlags};
 
 // Lines below 80 columns: what a terminal wraps by itself loses its indentation.
 const EXAMPLES: &str = "\

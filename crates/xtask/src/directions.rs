@@ -47,11 +47,27 @@ const RULES: &[Rule] = &[
     Rule {
         name: "platform-tests",
         may: &[],
-        tests: &["contract", "feeds", "inventory", "store", "dealer", "api", "worker", "server", "testkit", "fuzz-targets"],
+        tests: &[
+            "contract",
+            "feeds",
+            "inventory",
+            "store",
+            "dealer",
+            "api",
+            "worker",
+            "server",
+            "testkit",
+            "fuzz-targets",
+        ],
         never: &[],
     },
     // Tests too, as a library: what is in it runs in programs of `cargo fuzz` as well.
-    Rule { name: "fuzz-targets", may: &["contract", "feeds", "inventory", "dealer", "api"], tests: &[], never: &[] },
+    Rule {
+        name: "fuzz-targets",
+        may: &["contract", "feeds", "inventory", "dealer", "api"],
+        tests: &[],
+        never: &[],
+    },
     Rule {
         name: "bench",
         may: &["contract", "feeds", "inventory", "store", "dealer", "api", "worker", "server"],

@@ -19,9 +19,9 @@ use std::sync::LazyLock;
 
 use contract::{CONTRACTS, Contract};
 
+pub use self::feeds::feeds;
 pub use answers::answers;
 pub use cursor::cursor;
-pub use self::feeds::feeds;
 pub use front::front;
 pub use published::published;
 pub use requests::{payload, requests, spoil};

@@ -165,27 +165,6 @@ fn noise() -> Vec<Vec<u8>> {
     (0..32).map(|n| dice.bytes(16 + 24 * n)).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::CONTRACT_SCHEMAS;
-
-    #[test]
-    fn every_skill_of_every_contract_is_served_to_begin_with() {
-        for contract in CONTRACT_SCHEMAS.iter() {
-            let answers = |body: &Vec<u8>| api::fuzzing::front(body, contract);
-            let fronted: Vec<_> = bodies().iter().map(answers).collect();
-            let results =
-                fronted.iter().filter(|one| one.answer.windows(9).any(|part| part == b"\"result\":"));
-            let results = results.count();
-            // Its own ones at least; a request of another contract may be good here as well.
-            assert!(results >= 2 * SKILL_SPECS.len(), "{}: {results}", contract.spec().version);
-            assert!(fronted.iter().filter(|one| one.usual.is_some()).count() * 2 >= fronted.len());
-            assert!(fronted.iter().all(|one| one.judged.is_some()));
-        }
-    }
-}
-
 /// Feeds of each kind, whole and with what goes wrong in them.
 fn feeds() -> Vec<Vec<u8>> {
     let header = "Stock,VIN,Year,Make,Model,Price,Comments";
@@ -244,4 +223,25 @@ fn lots() -> Vec<Vec<u8>> {
     };
     let xml = format!("<listings>{}{}</listings>", tags(car), tags(electric));
     [table, commas, json, xml].map(String::into_bytes).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CONTRACT_SCHEMAS;
+
+    #[test]
+    fn every_skill_of_every_contract_is_served_to_begin_with() {
+        for contract in CONTRACT_SCHEMAS.iter() {
+            let answers = |body: &Vec<u8>| api::fuzzing::front(body, contract);
+            let fronted: Vec<_> = bodies().iter().map(answers).collect();
+            let results =
+                fronted.iter().filter(|one| one.answer.windows(9).any(|part| part == b"\"result\":"));
+            let results = results.count();
+            // Its own ones at least; a request of another contract may be good here as well.
+            assert!(results >= 2 * SKILL_SPECS.len(), "{}: {results}", contract.spec().version);
+            assert!(fronted.iter().filter(|one| one.usual.is_some()).count() * 2 >= fronted.len());
+            assert!(fronted.iter().all(|one| one.judged.is_some()));
+        }
+    }
 }

@@ -54,7 +54,11 @@ async fn a_file_is_imported_held_approved_rejected_and_gone_back_from() {
     assert_eq!(shown["decided_by"], "ben");
 
     let unasked = run(&platform, &["feed", "rollback", "slip", "import"]).await.ended(2);
-    assert!(unasked.err.contains("30 would be added") || unasked.err.contains("30 vehicles would be added"), "{}", unasked.err);
+    assert!(
+        unasked.err.contains("30 would be added") || unasked.err.contains("30 vehicles would be added"),
+        "{}",
+        unasked.err
+    );
     assert_eq!(total(&platform, "slip").await, 10);
     run(&platform, &["feed", "rollback", "slip", "import", "--yes"]).await.ended(0);
     assert_eq!(total(&platform, "slip").await, 40);
@@ -99,7 +103,13 @@ async fn what_cannot_be_imported_is_said_in_words() {
 async fn no_text_of_a_feed_reaches_a_terminal_as_a_command() {
     let platform = dealer("buoy").await;
     let text = "VIN,Stock #,Year,Make,Model,Condition,Mileage,Price\n\u{1b}]0;owned\u{7}X,S\u{1b}[2J1,2023,Honda,Accord,Used,1,\u{1b}[31mcall\n";
-    let said = import(&platform, "buoy", "evil\u{1b}[2J.csv", &format!("{}{}", cars(5, 20_000), &text[text.find('\n').unwrap() + 1..])).await;
+    let said = import(
+        &platform,
+        "buoy",
+        "evil\u{1b}[2J.csv",
+        &format!("{}{}", cars(5, 20_000), &text[text.find('\n').unwrap() + 1..]),
+    )
+    .await;
     let id = said.json()["run_id"].as_str().unwrap().to_owned();
     let shown = run(&platform, &["feed", "show", &id, "--findings", "all", "--diff"]).await.ended(0);
     let runs = run(&platform, &["feed", "runs", "buoy"]).await.ended(0);

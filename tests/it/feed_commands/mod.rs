@@ -31,12 +31,17 @@ pub(crate) struct Said {
 impl Said {
     fn of(output: Output) -> Said {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-        Said { status: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+        Said {
+            status: output.status.code().unwrap_or(-1),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 
     /// The document on standard output.
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(self.out.trim()).unwrap_or_else(|error| panic!("{error}: {}{}", self.out, self.err))
+        serde_json::from_str(self.out.trim())
+            .unwrap_or_else(|error| panic!("{error}: {}{}", self.out, self.err))
     }
 
     /// It must have ended so.

@@ -21,7 +21,8 @@ fn blocks(page: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_command_of_the_page_does_what_it_says() {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/FEEDS.md")).expect("the page");
+    let page =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/FEEDS.md")).expect("the page");
     let blocks = blocks(&page);
     assert!(blocks.len() >= 10, "the page has {} blocks", blocks.len());
     let platform = dealer("harbor").await;
@@ -30,7 +31,8 @@ async fn every_command_of_the_page_does_what_it_says() {
     // One shell, for what one block finds out the next one uses; each block ends with the status of its last command.
     let mut script = String::from("fail() { echo \"failed: $1\" >&2; exit 1; }\n");
     for (no, block) in blocks.iter().enumerate() {
-        let block = block.replace("http://127.0.0.1:8080", &origin).replace("curl -s ", "curl -sS --fail-with-body ");
+        let block =
+            block.replace("http://127.0.0.1:8080", &origin).replace("curl -s ", "curl -sS --fail-with-body ");
         script.push_str(&format!("{block}\n[ $? -eq 0 ] || fail 'block {no}'\n"));
     }
     let work = move || {

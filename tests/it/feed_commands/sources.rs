@@ -7,25 +7,50 @@ use super::{dealer, file, run, typed};
 #[tokio::test]
 async fn a_source_is_added_shown_changed_and_removed() {
     let platform = dealer("quay").await;
-    let added = run(&platform, &["feed", "source", "add", "quay", "Main lot", "--rooftop", "D1=Harbor Main"]).await.ended(0);
+    let added = run(&platform, &["feed", "source", "add", "quay", "Main lot", "--rooftop", "D1=Harbor Main"])
+        .await
+        .ended(0);
     assert!(added.err.contains("--price-means"), "what is missing must be told: {}", added.err);
     assert!(added.err.contains("forecourt feed import quay FILE --source 'Main lot'"), "{}", added.err);
     let listed = run(&platform, &["feed", "source", "list", "quay"]).await.ended(0);
     assert!(listed.out.contains("Main lot") && listed.out.contains("unanswered"), "{}", listed.out);
 
-    let answered = ["feed", "source", "edit", "quay", "main LOT", "--price-means", "advertised_all_in", "--fee",
-        "Doc fee=85", "--answered-by", "Ann Reyes", "--rank", "7"];
+    let answered = [
+        "feed",
+        "source",
+        "edit",
+        "quay",
+        "main LOT",
+        "--price-means",
+        "advertised_all_in",
+        "--fee",
+        "Doc fee=85",
+        "--answered-by",
+        "Ann Reyes",
+        "--rank",
+        "7",
+    ];
     let edited = run(&platform, &answered).await.ended(0);
     assert!(!edited.err.contains("--price-means"), "{}", edited.err);
-    let shown = run(&platform, &["feed", "source", "show", "quay", "Main lot", "--json"]).await.ended(0).json();
+    let shown =
+        run(&platform, &["feed", "source", "show", "quay", "Main lot", "--json"]).await.ended(0).json();
     let answer = &shown["settings"]["prices"]["asking_price"];
-    assert_eq!((&answer["by"], &answer["fees"]), (&json!("Ann Reyes"), &json!([{"name": "Doc fee", "amount": 85}])));
-    assert_eq!(shown["settings"]["rooftops"], json!({"D1": "Harbor Main"}), "an edit keeps what it does not name");
+    assert_eq!(
+        (&answer["by"], &answer["fees"]),
+        (&json!("Ann Reyes"), &json!([{"name": "Doc fee", "amount": 85}]))
+    );
+    assert_eq!(
+        shown["settings"]["rooftops"],
+        json!({"D1": "Harbor Main"}),
+        "an edit keeps what it does not name"
+    );
     assert_eq!((&shown["settings"]["rank"], &shown["missing"]), (&json!(7), &json!([])));
 
     // Settings as a document are merged, and null takes a member back.
     let patch = file("patch.json", &json!({"rooftops": null, "keep_days": 3}).to_string());
-    run(&platform, &["feed", "source", "edit", "quay", "Main lot", "--settings", patch.to_str().unwrap()]).await.ended(0);
+    run(&platform, &["feed", "source", "edit", "quay", "Main lot", "--settings", patch.to_str().unwrap()])
+        .await
+        .ended(0);
     let shown = run(&platform, &["feed", "source", "show", "quay", "Main lot", "--json"]).await.json();
     assert_eq!((&shown["settings"]["keep_days"], &shown["settings"]["rooftops"]), (&json!(3), &json!(null)));
 
@@ -45,7 +70,8 @@ async fn every_problem_is_named_by_its_place() {
     for place in ["/uri", "/reading/mode", "/rank"] {
         assert!(said.err.contains(place), "{place}: {}", said.err);
     }
-    let meant = ["feed", "source", "add", "cove", "x", "--kind", "https", "--every", "1m", "--rooftop", "D1=Nowhere"];
+    let meant =
+        ["feed", "source", "add", "cove", "x", "--kind", "https", "--every", "1m", "--rooftop", "D1=Nowhere"];
     let said = run(&platform, &meant).await.ended(2);
     for place in ["/url", "/every_minutes", "/rooftops/D1"] {
         assert!(said.err.contains(place), "{place}: {}", said.err);
@@ -70,8 +96,19 @@ async fn every_problem_is_named_by_its_place() {
 #[tokio::test]
 async fn secrets_are_taken_from_standard_input_and_never_shown() {
     let platform = dealer("dock").await;
-    let add = ["feed", "source", "add", "dock", "web", "--kind", "https", "--url", "https://feeds.example/a.csv",
-        "--user", "dock"];
+    let add = [
+        "feed",
+        "source",
+        "add",
+        "dock",
+        "web",
+        "--kind",
+        "https",
+        "--url",
+        "https://feeds.example/a.csv",
+        "--user",
+        "dock",
+    ];
     let added = typed(&platform, &add, "tide at 5\n").await.ended(0);
     assert!(added.err.contains("stored, encrypted"), "{}", added.err);
     let shown = run(&platform, &["feed", "source", "show", "dock", "web", "--json"]).await.ended(0);

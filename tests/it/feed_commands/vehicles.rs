@@ -9,12 +9,25 @@ async fn a_field_is_set_locked_and_given_back() {
     let platform = dealer("mole").await;
     let first = file("first.csv", &cars(5, 20_000));
     run(&platform, &["feed", "import", "mole", first.to_str().unwrap()]).await.ended(0);
-    let edit = ["vehicle", "edit", "mole", "S3", "price=18500", "exterior_color=Sea Green", "--note", "weekend", "--by", "ben"];
+    let edit = [
+        "vehicle",
+        "edit",
+        "mole",
+        "S3",
+        "price=18500",
+        "exterior_color=Sea Green",
+        "--note",
+        "weekend",
+        "--by",
+        "ben",
+    ];
     let edited = run(&platform, &edit).await.ended(0);
     assert!(edited.out.contains("price was blank, is 18500"), "{}", edited.out);
 
     // The feed says something else, and the lock holds.
-    run(&platform, &["feed", "source", "edit", "mole", "import", "--price-means", "advertised_all_in"]).await.ended(0);
+    run(&platform, &["feed", "source", "edit", "mole", "import", "--price-means", "advertised_all_in"])
+        .await
+        .ended(0);
     let shown = run(&platform, &["vehicle", "show", "mole", &vin(3)]).await.ended(0);
     assert!(shown.out.contains("feed import says 20030, locked at 18500"), "{}", shown.out);
     let document = run(&platform, &["vehicle", "show", "mole", "S3", "--json"]).await.ended(0).json();
@@ -23,7 +36,8 @@ async fn a_field_is_set_locked_and_given_back() {
     let unlocked = run(&platform, &["vehicle", "unlock", "mole", "s3", "--all"]).await.ended(0);
     assert!(unlocked.out.contains("price was 18500, is 20030"), "{}", unlocked.out);
     let story = run(&platform, &["vehicle", "history", "mole", "S3", "--json"]).await.ended(0).json();
-    let kinds: Vec<&str> = story["events"].as_array().unwrap().iter().filter_map(|one| one["kind"].as_str()).collect();
+    let kinds: Vec<&str> =
+        story["events"].as_array().unwrap().iter().filter_map(|one| one["kind"].as_str()).collect();
     for kind in ["listed", "edited", "unlocked"] {
         assert!(kinds.contains(&kind), "{kind} is missing in {kinds:?}");
     }

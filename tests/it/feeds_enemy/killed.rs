@@ -10,7 +10,7 @@ use testkit::{Options, OwnServer, Platform, soak};
 
 use super::{PATIENCE, dealers, documents, hand_in, lot, rows, settled, store_on, stored, worker};
 
-const SEED: u64 = 0x0dea_dfee_d;
+const SEED: u64 = 0xF00D_F00D;
 const DEALERS: usize = 5;
 const CARS: u32 = 2000;
 

@@ -104,7 +104,8 @@ async fn batches_of_changes_have_one_to_five_hundred_vehicles() {
     let platform = dealer("body-four").await;
     let sender = sender(&platform, "body-four", json!({})).await;
     let batch = |count: usize| {
-        let vehicles: Vec<_> = (0..count).map(|no| json!({"vin": format!("V{no}"), "action": "delete"})).collect();
+        let vehicles: Vec<_> =
+            (0..count).map(|no| json!({"vin": format!("V{no}"), "action": "delete"})).collect();
         sender.push("?mode=delta", json!(vehicles).to_string()).header("content-type", "application/json")
     };
     for (count, status) in [(0, 422), (1, 202), (500, 202), (501, 422)] {

@@ -41,7 +41,8 @@ async fn a_stranger_learns_nothing() {
         (Uuid::new_v4().to_string(), Some(ours.token.as_str())),
         ("nothing".to_owned(), Some(ours.token.as_str())),
     ] {
-        let mut asked = platform.http.post(format!("{}/push/feeds/{source}", platform.origin)).body("VIN\nx\n");
+        let mut asked =
+            platform.http.post(format!("{}/push/feeds/{source}", platform.origin)).body("VIN\nx\n");
         if let Some(token) = token {
             asked = asked.bearer_auth(token);
         }
@@ -57,7 +58,8 @@ async fn a_stranger_learns_nothing() {
     }
     // A browser is not told that it might.
     let preflight = platform.http.request(reqwest::Method::OPTIONS, ours.address(""));
-    let preflight = preflight.header("origin", "https://x.example").header("access-control-request-method", "POST");
+    let preflight =
+        preflight.header("origin", "https://x.example").header("access-control-request-method", "POST");
     let preflight = preflight.send().await.unwrap();
     assert!(preflight.headers().get("access-control-allow-methods").is_none());
     assert_eq!(ours.runs().await.len(), 1);

@@ -48,13 +48,18 @@ pub(super) async fn show(request: &HttpRequest, dealer: &Dealer, pusher: &Pusher
         }
     };
     let mut document = run_document(&run);
-    document["findings"] = findings.iter().map(finding_document).collect::<Vec<Value>>().into();
+    let mut set = |name: &str, value: Value| {
+        if let Some(members) = document.as_object_mut() {
+            members.insert(name.to_owned(), value);
+        }
+    };
+    set("findings", findings.iter().map(finding_document).collect::<Vec<Value>>().into());
     if let Some(last) =
         findings.last().filter(|_| findings.len() == usize::try_from(limit).unwrap_or(usize::MAX))
     {
         let level = level.map_or_else(String::new, |level| format!("&level={level}"));
         let here = status_url(dealer, pusher.source_id(), run.run_id);
-        document["next"] = format!("{here}?after={}&limit={limit}{level}", last.no).into();
+        set("next", format!("{here}?after={}&limit={limit}{level}", last.no).into());
     }
     outcome(request, "shown");
     HttpResponse::Ok()

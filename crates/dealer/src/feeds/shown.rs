@@ -50,15 +50,22 @@ pub fn finding_document(row: &FindingRow) -> Value {
     ];
     for (name, value) in members {
         if let Some(value) = value {
-            document[name] = value.into();
+            set(&mut document, name, value.into());
         }
     }
     for (name, place) in [("source_row", row.source_row), ("kept_row", row.kept_row)] {
         if let Some(place) = place {
-            document[name] = place.into();
+            set(&mut document, name, place.into());
         }
     }
     document
+}
+
+/// Puts a member into a document.
+fn set(document: &mut Value, name: &str, value: Value) {
+    if let Some(members) = document.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
 }
 
 /// What the sender of a run may know of it: how far it is, what it came to, why it waits.
@@ -78,17 +85,21 @@ pub fn run_document(run: &RunRow) -> Value {
         },
     });
     if run.counts.is_some() {
-        document["counts"] = json!(run::counts(run));
+        set(&mut document, "counts", json!(run::counts(run)));
     }
     if let Some(by_code) = &run.by_code {
-        document["findings_by_code"] = by_code.clone();
+        set(&mut document, "findings_by_code", by_code.clone());
     }
     let difference = run.diff.is_some().then(|| run::difference(run));
     if let Some(diff) = difference {
-        document["changes"] = json!({
-            "added": diff.added, "changed": diff.changed, "removed": diff.removed, "same": diff.same,
-            "repriced": diff.repriced, "unpriced": diff.unpriced, "replaced": diff.replaced,
-        });
+        set(
+            &mut document,
+            "changes",
+            json!({
+                "added": diff.added, "changed": diff.changed, "removed": diff.removed, "same": diff.same,
+                "repriced": diff.repriced, "unpriced": diff.unpriced, "replaced": diff.replaced,
+            }),
+        );
     }
     let members = [
         ("started_at", json!(run.started_at)),
@@ -98,7 +109,7 @@ pub fn run_document(run: &RunRow) -> Value {
     ];
     for (name, value) in members {
         if !value.is_null() {
-            document[name] = value;
+            set(&mut document, name, value);
         }
     }
     document
@@ -124,7 +135,7 @@ pub fn run_document_for_dealer(run: &RunRow, source: Option<&str>) -> Value {
     ];
     for (name, value) in members {
         if !value.is_null() {
-            document[name] = value;
+            set(&mut document, name, value);
         }
     }
     document

@@ -28,7 +28,8 @@ fn told(settled: &Settled) -> Vec<String> {
 
 #[test]
 fn the_table_of_section_7() {
-    let cases: &[(&str, &[&str], &[u32], &[&str])] = &[
+    type Case = (&'static str, &'static [&'static str], &'static [u32], &'static [&'static str]);
+    let cases: &[Case] = &[
         // what, rows, dropped, told
         ("alone", &["unit V N 1", "unit W N 2", "sold X N 3"], &[], &[]),
         ("the same twice", &["unit V N 1 =", "unit V N 1 ="], &[2], &["2 DUPLICATE_ROW 1"]),
@@ -77,7 +78,9 @@ fn published_units_are_counted_by_rooftop() {
 #[test]
 fn in_changes_the_last_word_counts() {
     let on_offer: BTreeSet<String> = ["V", "W", "1"].map(String::from).into();
-    let cases: &[(&str, &[&str], &[u32], &[u32], &[&str])] = &[
+    type Words = &'static [&'static str];
+    type Rows = &'static [u32];
+    let cases: &[(&str, Words, Rows, Rows, Words)] = &[
         // what, rows, dropped, last words of deletes, told
         ("a delete", &["gone V N 1"], &[], &[1], &[]),
         ("a delete of nothing", &["gone Z N 1"], &[], &[1], &["1 DELETE_UNKNOWN"]),

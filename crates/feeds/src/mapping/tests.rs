@@ -67,7 +67,8 @@ fn what_the_dealer_paid_is_refused_by_name() {
 
 #[test]
 fn ambiguous_words_are_settled_by_what_they_say() {
-    let table: &[(&str, &[&str], &[&str], &str, &str, &str)] = &[
+    type Cells = &'static [&'static str];
+    let table: &[(&str, Cells, Cells, &str, &str, &str)] = &[
         // layout, header, row, condition, kind, title status
         ("HomeNet", &["Type", "Stock"], &["Used", "1"], "Used", "", ""),
         ("kind of vehicle", &["Type", "Condition"], &["Truck", "New"], "New", "Truck", ""),

@@ -106,8 +106,7 @@ pub(crate) async fn connect(database: &Database, settings: &Settings) -> Result<
 
 /// The same with so many connections.
 pub(crate) async fn connect_with(database: &Database, connections: u32) -> Result<Store, Failure> {
-    let store =
-        Store::connect(database, connections).await.map_err(|error| explain(database, &error))?;
+    let store = Store::connect(database, connections).await.map_err(|error| explain(database, &error))?;
     match setup::check_wall(&store).await {
         Ok(()) => Ok(store),
         Err(WallError::Store(error)) => Err(explain(database, &error)),

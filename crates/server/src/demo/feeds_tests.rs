@@ -46,7 +46,8 @@ impl Reading {
         let config = settings.config(today, &rooftops, None, None);
         let mut units = Units::default();
         let source = InMemory { name: file.name.into(), bytes: file.bytes.as_slice() };
-        let outcome = read(&source, &config, &Limits::default(), &mut units).ok().expect(feed.name);
+        let outcome = read(&source, &config, &Limits::default(), &mut units);
+        let Ok(outcome) = outcome else { panic!("{} is refused", feed.name) };
         units.0.retain(|unit| !outcome.dropped.contains(&unit.source_row));
         Reading { dealer: feed.dealer, settings, config, outcome, units: units.0 }
     }

@@ -37,7 +37,8 @@ pub fn with_feeds(origin: &str) -> (Value, Vec<Feed>) {
     let mut document = document(origin);
     let mut all = Vec::new();
     for dealer in dealers() {
-        let Some(tenant) = document.pointer_mut(&format!("/tenants/{}", dealer.slug)).and_then(Value::as_object_mut)
+        let Some(tenant) =
+            document.pointer_mut(&format!("/tenants/{}", dealer.slug)).and_then(Value::as_object_mut)
         else {
             continue;
         };

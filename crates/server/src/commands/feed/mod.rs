@@ -144,7 +144,9 @@ pub(crate) fn confirmed(yes: bool, question: &str) -> Result<(), Failure> {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::new("nobody is there to be asked").advise("say --yes to do it").status(UNUSABLE));
+        return Err(Failure::new("nobody is there to be asked")
+            .advise("say --yes to do it")
+            .status(UNUSABLE));
     }
     let mut to = std::io::stderr().lock();
     let _ = write!(to, "{question} [yes/no] ").and_then(|()| to.flush());
@@ -163,7 +165,9 @@ mod tests {
 
     #[test]
     fn words_go_through_a_shell() {
-        for (word, shown) in [("import", "import"), ("Main lot", "'Main lot'"), ("it's", "'it'\\''s'"), ("", "''")] {
+        for (word, shown) in
+            [("import", "import"), ("Main lot", "'Main lot'"), ("it's", "'it'\\''s'"), ("", "''")]
+        {
             assert_eq!(quoted(word), shown);
         }
     }

@@ -164,9 +164,11 @@ pub(crate) fn show(settings: &Settings, wanted: Shown) -> Result<(), Failure> {
         let findings = chosen.of(&store, tenant, &run).await?;
         if wanted.json {
             let mut document = feeds::run_document_for_dealer(&run, Some(name));
-            document["findings"] =
-                findings.iter().map(feeds::finding_document).collect::<Vec<Value>>().into();
-            document["findings_kept"] = run.findings_kept.into();
+            if let Some(members) = document.as_object_mut() {
+                let shown: Vec<Value> = findings.iter().map(feeds::finding_document).collect();
+                members.insert("findings".into(), shown.into());
+                members.insert("findings_kept".into(), run.findings_kept.into());
+            }
             say(harmless(&document.to_string()));
             return Ok(());
         }

@@ -49,7 +49,7 @@ async fn a_field_is_locked_and_unlocked() {
     assert_eq!(tx.set_edit(&price).await.unwrap(), None);
     assert_eq!(tx.set_edit(&blank).await.unwrap(), None);
     assert_eq!(tx.edits().await.unwrap(), [blank.clone(), price.clone()]);
-    assert_eq!(tx.edits_of(&["car-2", "car-3"]).await.unwrap(), [price.clone()]);
+    assert_eq!(tx.edits_of(&["car-2", "car-3"]).await.unwrap(), std::slice::from_ref(&price));
     let cheaper = EditRow { expires_at: Some(at(3)), ..edit("car-2", "price", json!(18_000)) };
     assert_eq!(tx.set_edit(&cheaper).await.unwrap(), Some(price));
     tx.commit().await.unwrap();
