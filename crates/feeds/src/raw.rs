@@ -155,7 +155,7 @@ pub trait Rows: Send {
     /// stop is not told again: the next call gives `None`.
     fn next(&mut self) -> Result<Option<RawRow>, Stopped>;
 
-    /// Bytes of the file as it came, out of those that [`Source::open`](crate::Source::open) gives, that are read.
+    /// Bytes of the file as it came, out of those that [`Source::open`] gives, that are read.
     fn progress(&self) -> u64;
 
     /// Single values that stand beside the vehicles in a document, by path (`generated_at`, `dealer.id`). Complete

@@ -31,13 +31,13 @@ pub struct RunOfTenant {
     pub received_at: DateTime<Utc>,
     /// When it ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// As in [`RunRow`].
+    /// As in [`crate::RunRow`].
     pub counts: Option<Value>,
-    /// As in [`RunRow`].
+    /// As in [`crate::RunRow`].
     pub verdict: Option<Value>,
-    /// As in [`RunRow`].
+    /// As in [`crate::RunRow`].
     pub diff: Option<Value>,
-    /// As in [`RunRow`].
+    /// As in [`crate::RunRow`].
     pub failure: Option<String>,
 }
 

@@ -63,22 +63,22 @@ pub struct SourceRow {
     pub enabled: bool,
     /// How it is read, fetched, ranked …
     pub settings: Value,
-    /// Raised by [`TenantTx::save_source`]; whatever is given to [`TenantTx::insert_source`] becomes 1.
+    /// Raised by [`crate::TenantTx::save_source`]; whatever is given to [`crate::TenantTx::insert_source`] becomes 1.
     pub revision: i64,
     /// SHA-256 of the token of a push.
     pub push_token_hash: Option<[u8; 32]>,
-    /// Separator and columns of the first good file. Written by [`TenantTx::note_good`], and by
-    /// [`TenantTx::save_source`].
+    /// Separator and columns of the first good file. Written by [`crate::TenantTx::note_good`], and by
+    /// [`crate::TenantTx::save_source`].
     pub signature: Option<Value>,
-    /// As the last answer of 200 had it. Written by [`TenantTx::note_fetch`], like the next three.
+    /// As the last answer of 200 had it. Written by [`crate::TenantTx::note_fetch`], like the next three.
     pub etag: Option<String>,
     /// As the last answer of 200 had it.
     pub last_modified: Option<String>,
-    /// When it is to be fetched again. [`TenantTx::save_source`] writes it too.
+    /// When it is to be fetched again. [`crate::TenantTx::save_source`] writes it too.
     pub next_fetch_at: Option<DateTime<Utc>>,
     /// When it was last fetched without conditions.
     pub last_full_fetch_at: Option<DateTime<Utc>>,
-    /// When it last sent something good. Written by [`TenantTx::note_good`].
+    /// When it last sent something good. Written by [`crate::TenantTx::note_good`].
     pub last_good_at: Option<DateTime<Utc>>,
     /// After so many seconds without anything good it counts as silent; at least 1.
     pub silent_after_s: i64,

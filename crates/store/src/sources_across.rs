@@ -108,7 +108,7 @@ impl PlatformTx {
         .collect()
     }
 
-    /// All encrypted credentials, to put them under another key ([`TenantTx::reseal_credentials`]).
+    /// All encrypted credentials, to put them under another key ([`crate::TenantTx::reseal_credentials`]).
     #[instrument(name = "store.sealed_credentials", skip_all, fields(otel.kind = "client", db.system = "postgresql", db.operation = "select feed_sources"))]
     pub async fn sealed_credentials(&mut self) -> Result<Vec<(TenantId, Uuid, Vec<u8>)>, Error> {
         Ok(sqlx::query!(

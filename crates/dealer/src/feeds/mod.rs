@@ -1,8 +1,8 @@
 //! Dealers' vehicles come from feeds: files are received, read, guarded and applied, and what several sources and
 //! people say of one vehicle becomes one listing.
 //!
-//! [`receive`] stores a file and makes a run of it; [`process`] carries the run out, from whatever state it is in;
-//! [`decide`] and [`rollback`] are what people do with runs. The reading itself is the crate `feeds`.
+//! [`receive()`] stores a file and makes a run of it; [`process()`] carries the run out, from whatever state it is in;
+//! [`decide`] and [`rollback()`] are what people do with runs. The reading itself is the crate `feeds`.
 
 mod apply;
 mod compare;

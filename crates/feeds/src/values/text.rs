@@ -19,7 +19,7 @@ pub fn line(cell: &str) -> Option<String> {
     (!line.is_empty()).then_some(line)
 }
 
-/// A [`line`] that names something: `N/A` and its like are none.
+/// A [`line()`] that names something: `N/A` and its like are none.
 pub fn name(cell: &str) -> Option<String> {
     line(cell).filter(|line| !is_nothing(line))
 }
