@@ -38,7 +38,7 @@ impl Feed<'_> {
         text.push_str(HEADER);
         let first = if self.later { self.lot.units / 100 } else { 0 };
         for number in first..first + self.lot.units {
-            let changes = if self.later && number % 50 == 7 { 11 } else { 0 };
+            let changes = if self.later && number % 50 == 27 { 11 } else { 0 };
             push(&mut text, &Unit::new(self.lot, number, changes), &self.lot.slug, changes);
         }
         text

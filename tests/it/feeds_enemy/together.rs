@@ -58,7 +58,9 @@ async fn many_hands_on_one_lot_take_turns_and_no_answer_mixes_two_runs() {
         }
     };
     let deciding = async {
-        while !over.load(Ordering::Acquire) {
+        loop {
+            // Looked at once more when all is over, so that nobody is left waiting.
+            let ended = over.load(Ordering::Acquire);
             let held = super::runs(&store, tenant).await.unwrap();
             for (place, run) in held.iter().filter(|run| run.state == RunState::Held).enumerate() {
                 if place % 2 == 0 {
@@ -66,6 +68,9 @@ async fn many_hands_on_one_lot_take_turns_and_no_answer_mixes_two_runs() {
                 } else {
                     let _ = feeds::approve(&store, tenant, run.run_id, "ben", &Bench::default()).await;
                 }
+            }
+            if ended {
+                break;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }

@@ -84,7 +84,7 @@ fn works(url: &str, first: &[&str]) {
 #[track_caller]
 fn is_not_migrated(done: Done) {
     let done = done.ends(1).says(&[
-        "the database lacks 6 migrations of this version",
+        "the database lacks 7 migrations of this version",
         "0001_tenants",
         "0002_inventory",
         "0003_versions",

@@ -19,8 +19,16 @@ async fn works(database: &Database) {
 #[tokio::test]
 async fn a_superuser_prepares_once_and_again_without_effect() {
     let database = Database::private(server()).named("prepare_superuser");
-    let all = ["0001_tenants", "0002_inventory", "0003_versions", "0004_leads", "0005_callers", "0006_feeds"]
-        .map(str::to_owned);
+    let all = [
+        "0001_tenants",
+        "0002_inventory",
+        "0003_versions",
+        "0004_leads",
+        "0005_callers",
+        "0006_feeds",
+        "0007_feed_parts",
+    ]
+    .map(str::to_owned);
     assert_eq!(setup::pending(&database).await.unwrap(), all);
     let first = setup::prepare(&database).await.unwrap();
     assert_eq!(first.applied, all);
