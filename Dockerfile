@@ -14,13 +14,18 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin forecourt
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin forecourt \
+    && install -d -o 10001 -g 10001 -m 0700 /var/lib/forecourt
 COPY --from=build /out/forecourt /usr/local/bin/forecourt
 
 USER 10001:10001
+# The master key of stored credentials and dropped files; a volume, or both are gone with the container.
+WORKDIR /var/lib/forecourt
+VOLUME /var/lib/forecourt
 # All of the container's addresses; which of them the world can reach is decided where it is run. What stands on
 # the cards is FORECOURT_PUBLIC_ORIGIN, to be given there as well.
 ENV FORECOURT_LISTEN=0.0.0.0:8080 \
+    FORECOURT_DATA_DIR=/var/lib/forecourt \
     FORECOURT_LOG_FORMAT=json
 EXPOSE 8080
 

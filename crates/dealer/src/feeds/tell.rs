@@ -86,7 +86,7 @@ pub(super) async fn applied(
 /// Something good came: what was wrong before is over.
 pub(super) async fn good(tx: &mut TenantTx, run: &RunRow) -> Result<(), NoScene> {
     tx.resolve_run_notices(run.run_id, None).await?;
-    for kind in ["run_failed", "source_silent"] {
+    for kind in ["run_failed", "source_silent", "drop_noted", "run_superseded", "run_rejected"] {
         tx.resolve_notices(kind, Some(run.source_id)).await?;
     }
     Ok(())

@@ -33,7 +33,7 @@ pub(super) enum FeedCommand {
         #[arg(long)]
         all: bool,
         /// Show the columns, what they are taken for, and what stands in so many rows
-        #[arg(long, value_name = "ROWS", num_args = 0..=1, default_missing_value = "10")]
+        #[arg(long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "10")]
         preview: Option<usize>,
     },
     /// Say where a dealer's files come from

@@ -166,6 +166,19 @@ impl Settings {
         Ok(Vault::new(&key, &self.vault.former))
     }
 
+    /// The same for commands beside a platform: at a database of somebody's own they make no key, because what they
+    /// sealed with it nobody else could open.
+    pub(crate) fn open_vault_of_platform(&self) -> Result<Vault, Failure> {
+        let named = self.vault.key.is_some() || self.vault.file.is_some();
+        let file = self.data_dir.join(KEY_FILE);
+        if self.database_url.is_some() && !named && !file.exists() {
+            return Err(Failure::new("nobody has said what the platform's master key is, and without it nothing can be stored encrypted")
+                .status(UNUSABLE)
+                .advise("give the key that `forecourt up` or `forecourt worker` has, with FORECOURT_MASTER_KEY_FILE or FORECOURT_MASTER_KEY"));
+        }
+        self.open_vault()
+    }
+
     /// What a worker of this process is told. `drain` is how long its jobs may go on when it is told to stop.
     ///
     /// # Errors

@@ -86,7 +86,7 @@ fn show(notice: &NoticeRow, slug: &str, as_json: bool) {
 /// # Errors
 /// The database refuses, or credentials are under a key that nobody gave.
 pub(crate) fn rekey(settings: &Settings) -> Result<(), Failure> {
-    let vault = settings.open_vault()?;
+    let vault = settings.open_vault_of_platform()?;
     on_data(settings, "forecourt feed rekey", |store| async move {
         let done = move_all(&store, &vault).await.map_err(|error| match error {
             RekeyError::Store(error) => Trouble::Store(error),

@@ -252,6 +252,14 @@ fn prices(settings: &SourceSettings) -> &'static str {
     }
 }
 
+/// What an amount can mean, for who is to say it.
+const MEANINGS: [(&str, &str); 4] = [
+    ("advertised_all_in", "what every buyer pays, all charges of the dealer inside"),
+    ("base", "the amount before discounts and charges: shown as list price"),
+    ("advertised_without_charges", "charges come on top: no price, unless --fee names all of them"),
+    ("conditional", "lowered by a rebate that not everyone gets: no price"),
+];
+
 /// What a source still lacks, and what to do about it, on standard error.
 pub(super) fn lacks(slug: &str, source: &SourceRow) {
     let settings = SourceSettings::read(&source.settings).unwrap_or_default();
@@ -259,8 +267,13 @@ pub(super) fn lacks(slug: &str, source: &SourceRow) {
         eprintln!("Of {:?}: {sentence}.", printable(&source.name));
     }
     if feeds::missing(source, &settings).iter().any(|sentence| sentence.contains("prices mean")) {
+        // No answer is suggested: whoever is in a hurry would give it, and it is a promise to buyers.
+        eprintln!("  Ask the dealer which of these it is:");
+        for (answer, meaning) in MEANINGS {
+            eprintln!("    {answer:<28} {meaning}");
+        }
         eprintln!(
-            "  Say it with: forecourt feed source edit {slug} {} --price-means advertised_all_in",
+            "  Then: forecourt feed source edit {slug} {} --price-means ANSWER [--fee NAME=AMOUNT]",
             quoted(&source.name)
         );
     }
@@ -321,7 +334,7 @@ async fn store_credentials(
     by: &str,
 ) -> Result<(), Trouble> {
     let Some(credentials) = credentials else { return Ok(()) };
-    let vault = settings.open_vault()?;
+    let vault = settings.open_vault_of_platform()?;
     feeds::set_credentials(store, tenant, source.source_id, Some((&credentials, &vault)), by)
         .await
         .map_err(refused)?;

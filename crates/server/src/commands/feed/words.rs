@@ -1,5 +1,7 @@
 //! What became of a run, in words for people.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use dealer::feeds::{self, Difference};
 use serde_json::Value;
 use store::{RunRow, RunState};
@@ -24,7 +26,11 @@ pub(super) fn outcome(run: &RunRow, source: &str) -> Vec<String> {
         ));
     }
     if run.diff.is_some() && !matches!(run.state, RunState::Unchanged) {
-        let would = if run.state == RunState::Held { "would be " } else { "" };
+        let would = match run.state {
+            RunState::Held => "would be ",
+            RunState::Rejected | RunState::Superseded | RunState::Failed => "would have been ",
+            _ => "",
+        };
         lines.push(format!("  {}", changes(&feeds::difference(run), would)));
     }
     let judged = feeds::judgement(run);
@@ -100,9 +106,12 @@ pub(super) fn examples(difference: &Difference) -> Vec<String> {
         };
         lines.push(format!("  {sign} {} ({})", printable(&example.label), printable(&example.vehicle_id)));
         if example.kind == "changed" {
-            for (field, new) in &example.new {
-                let old = example.old.get(field).unwrap_or(&Value::Null);
-                lines.push(format!("      {}: {} -> {}", printable(field), value(old), value(new)));
+            // What is taken away stands among the old values alone.
+            let fields: BTreeSet<&String> = example.old.keys().chain(example.new.keys()).collect();
+            for field in fields {
+                let of = |side: &BTreeMap<String, Value>| value(side.get(field).unwrap_or(&Value::Null));
+                let (old, new) = (of(&example.old), of(&example.new));
+                lines.push(format!("      {}: {old} -> {new}", printable(field)));
             }
         }
     }
@@ -155,13 +164,18 @@ mod tests {
             kind: "changed".into(),
             vehicle_id: "vin-1".into(),
             label: "2024 Ki\u{1b}[2Ja Sportage".into(),
-            old: [("price".to_owned(), 24990.into())].into(),
+            old: [("photos".to_owned(), 3.into()), ("price".to_owned(), 24990.into())].into(),
             new: [("price".to_owned(), 23990.into())].into(),
         };
         let difference = Difference { changed: 3, examples: vec![changed], ..Difference::default() };
         assert_eq!(
             examples(&difference),
-            ["  ~ 2024 Ki [2Ja Sportage (vin-1)", "      price: 24990 -> 23990", "  … and 2 more"]
+            [
+                "  ~ 2024 Ki [2Ja Sportage (vin-1)",
+                "      photos: 3 -> nothing",
+                "      price: 24990 -> 23990",
+                "  … and 2 more"
+            ]
         );
         assert_eq!(
             changes(&difference, "would be "),
