@@ -141,6 +141,39 @@ async fn empty_and_cut_files_are_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_ends_in_mid_line_is_held_where_they_never_did() {
+    let lot = Lot::start(json!([])).await;
+    let source = lot.source("DMS", settings()).await;
+    let whole = csv(&cars(0..20));
+    assert!(whole.ends_with('\n'));
+    lot.import(&source, &whole).await;
+    // All cars are there, and the last cell of the last one is half there.
+    let run = lot.import(&source, &whole[..whole.len() - 3]).await;
+    assert_eq!((run.state, reasons(&run)), (RunState::Held, vec!["FEED_TRUNCATED"]));
+
+    // Files that never have one are whole all the same.
+    let other = lot.source("Tool", settings()).await;
+    let bare = csv(&cars(30..50));
+    for _ in 0..2 {
+        let run = lot.import(&other, bare.trim_end()).await;
+        assert!(run.state.is_good(), "{run:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_many_other_cars_do_not_make_up_for_those_that_are_gone() {
+    let lot = Lot::start(json!([])).await;
+    let source = lot.source("DMS", settings()).await;
+    lot.import(&source, &csv(&cars(0..40))).await;
+    // Another dealer's file.
+    let run = lot.import(&source, &csv(&cars(100..140))).await;
+    assert_eq!((run.state, reasons(&run)), (RunState::Held, vec!["FEED_DROP_TOO_LARGE"]));
+    // The usual turn of a lot is none of that.
+    let run = lot.import(&source, &csv(&cars(10..52))).await;
+    assert_eq!((run.state, lot.ids().await.len()), (RunState::Applied, 42));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_older_file_that_comes_late_never_overwrites() {
     let lot = Lot::start(json!([])).await;
     let source = lot.source("DMS", settings()).await;

@@ -1,15 +1,16 @@
 //! Carrying out a run, from whatever state it is in: a worker that dies leaves nothing that the next one cannot take up.
 
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use chrono::{TimeDelta, Utc};
-use feeds::Finding;
 use feeds::config::{Config, Mode};
 use feeds::guard::{self, Verdict};
 use feeds::outcome::Outcome;
 use feeds::raw::Refused;
+use feeds::{Code, Finding};
 use store::{Job, RunRow, RunState, Store, TenantId, TenantTx};
 use uuid::Uuid;
 
@@ -20,6 +21,7 @@ use super::findings;
 use super::reading::{self, Progress, ReadFile, Trouble};
 use super::run::{self, Judgement, Timings, since};
 use super::scene::{Known, NoScene, Scene};
+use super::settings::{Role, SourceSettings};
 use super::spool::{Named, Spooled};
 use super::tell;
 use super::units::{self, Trailer};
@@ -232,6 +234,7 @@ impl Work<'_> {
         let bytes = reading::fetch(self.store, self.tenant, &file, &self.bench.spool, true).await?;
         self.timings.fetched_ms = since(began);
         let began = Instant::now();
+        let ends_in_break = ends_in_break(&bytes).map_err(Trouble::Io)?;
         let keep_until = Utc::now() + TimeDelta::days(i64::from(known.settings.keep_days));
         let named = Named { name: self.run.file_name.clone(), bytes };
         let read = reading::read(
@@ -253,7 +256,7 @@ impl Work<'_> {
             Err(Refused::Io(error)) => return Err(Trouble::Io(error).into()),
         };
         self.timings.read_ms = since(began);
-        Ok(Ok(self.store_parsed(read, &judged).await?))
+        Ok(Ok(self.store_parsed(read, &judged, ends_in_break).await?))
     }
 
     /// Whether the file is what the source has on the lot already, read as it would be read now.
@@ -332,7 +335,12 @@ impl Work<'_> {
     }
 
     /// Writes down what the file came to.
-    async fn store_parsed(&mut self, read: ReadFile, judged: &Judgement) -> Result<Parsed, Stopped> {
+    async fn store_parsed(
+        &mut self,
+        read: ReadFile,
+        judged: &Judgement,
+        ends_in_break: bool,
+    ) -> Result<Parsed, Stopped> {
         let ReadFile { mut outcome, trailer, file, end, at_hand } = read;
         for code in &judged.stopped {
             if !outcome.stopped.contains(code) {
@@ -346,6 +354,10 @@ impl Work<'_> {
         let file = tx.finish_file(file, &end).await?;
         let run = &mut self.run;
         run::note_outcome(run, &outcome);
+        if outcome.delimiter.is_some() && outcome.detected.container.is_none() {
+            let signature: run::Signature = run::read(run.signature.as_ref());
+            run.signature = run::json(&run::Signature { ends_in_break: Some(ends_in_break), ..signature });
+        }
         run.state = RunState::Parsed;
         run.units_file_id = Some(file.file_id);
         run.verdict = run::json(&Judgement { stopped: outcome.stopped.clone(), ..judged.clone() });
@@ -406,7 +418,18 @@ impl Work<'_> {
         }
         let verdict = guard::judge(&parsed.outcome, &config, Some(&compared.plan.prices));
         let base = compare::lot_of(last.as_ref());
-        let Verdict { hold, reasons, sentences, tell: told } = verdict;
+        let Verdict { mut hold, mut reasons, mut sentences, tell: told } = verdict;
+        let more = [
+            self.is_cut(last_full.as_ref()),
+            last.as_ref().and_then(|_| gone_from_the_lot(&compared, &known.settings, &self.run)),
+        ];
+        // What is held already has its reasons.
+        for (code, sentence) in more.into_iter().flatten().filter(|_| reasons.is_empty()).collect::<Vec<_>>()
+        {
+            reasons.push(code);
+            sentences.push(sentence);
+            hold = true;
+        }
         let sentence = |finding: &Finding| finding.code.sentence(finding);
         let judged = Judgement {
             hold,
@@ -439,6 +462,18 @@ impl Work<'_> {
         tx.commit().await?;
         counters::ended(RunState::Held);
         Ok(Checked::Ended(Ended { state: RunState::Held, version: None }))
+    }
+
+    /// Whether a table lacks the line break that the source's tables end in. Its last row may be half of one, and then
+    /// a price may be half of one too.
+    fn is_cut(&self, last_full: Option<&RunRow>) -> Option<(Code, String)> {
+        let of = |run: &RunRow| run::read::<run::Signature>(run.signature.as_ref()).ends_in_break;
+        let cut = run::mode(&self.run) == Mode::Full
+            && last_full.and_then(of) == Some(true)
+            && of(&self.run) == Some(false);
+        let sentence = "The file ends in the middle of a line, which the files of this source do not: its end may be \
+                        missing.";
+        cut.then(|| (Code::FeedTruncated, sentence.to_owned()))
     }
 
     /// A file that is older than the lot never overwrites it.
@@ -487,6 +522,40 @@ impl Work<'_> {
 enum Checked {
     Ended(Ended),
     Apply { base: Option<Uuid>, compared: Box<Compared> },
+}
+
+/// Whether too many units of the source would be gone from the lot: as many others, or a last whole file that was
+/// smaller than what came since, do not make up for them.
+fn gone_from_the_lot(compared: &Compared, settings: &SourceSettings, run: &RunRow) -> Option<(Code, String)> {
+    // What only fills in takes nothing off the lot.
+    if run::mode(run) != Mode::Full || settings.role != Role::Additive {
+        return None;
+    }
+    let guard = settings.guard;
+    let removed = compared.plan.counts().removed;
+    let (was, lost) = (u32::try_from(compared.active).ok()?, removed);
+    let from = if guard.drop_percent > 0.0 { guard.drop_from } else { 1 };
+    let held = was >= from && f64::from(lost) * 100.0 > guard.drop_percent * f64::from(was);
+    let sentence = || {
+        let percent = guard.drop_percent;
+        format!(
+            "Of the {was} units of this source on offer {lost} are not in the file, more than {percent} %."
+        )
+    };
+    held.then(|| (Code::FeedDropTooLarge, sentence()))
+}
+
+/// Whether a file ends in a line break, in whatever encoding.
+fn ends_in_break(file: &Spooled) -> std::io::Result<bool> {
+    let mut end = [0; 4];
+    let from = file.length().saturating_sub(4);
+    let mut reader = file.reader();
+    reader.seek(SeekFrom::Start(from))?;
+    let length = usize::try_from(file.length() - from).unwrap_or(4);
+    let Some(end) = end.get_mut(..length) else { return Ok(false) };
+    reader.read_exact(end)?;
+    let last = end.iter().rev().find(|byte| **byte != 0);
+    Ok(matches!(last, Some(b'\n' | b'\r')))
 }
 
 /// Stores a run that nobody else has ended meanwhile.

@@ -50,6 +50,10 @@ pub struct Signature {
     /// Its columns, folded and sorted; empty for documents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub header: Vec<String>,
+    /// Whether a table ends in a line break. Of one that always did and does not now, the end is missing: what stands
+    /// last may be half a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ends_in_break: Option<bool>,
 }
 
 /// How long the steps of a run took, in milliseconds (`RunRow::timings`).
@@ -136,7 +140,11 @@ pub(super) fn baseline(
 /// Writes down what reading a file came to.
 pub(super) fn note_outcome(run: &mut RunRow, outcome: &Outcome) {
     run.detected = json(&outcome.detected);
-    run.signature = json(&Signature { delimiter: outcome.delimiter.clone(), header: outcome.header.clone() });
+    run.signature = json(&Signature {
+        delimiter: outcome.delimiter.clone(),
+        header: outcome.header.clone(),
+        ends_in_break: None,
+    });
     run.counts = json(&outcome.counts);
     run.by_rooftop = json(&outcome.by_rooftop);
     let by_code: BTreeMap<&str, u32> =
