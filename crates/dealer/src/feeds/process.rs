@@ -1,16 +1,18 @@
 //! Carrying out a run, from whatever state it is in: a worker that dies leaves nothing that the next one cannot take up.
 
-use std::io::{Read as _, Seek as _, SeekFrom};
+mod doubts;
+mod endings;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use chrono::{TimeDelta, Utc};
+use feeds::Finding;
 use feeds::config::{Config, Mode};
 use feeds::guard::{self, Verdict};
 use feeds::outcome::Outcome;
 use feeds::raw::Refused;
-use feeds::{Code, Finding};
 use store::{Job, RunRow, RunState, Store, TenantId, TenantTx};
 use uuid::Uuid;
 
@@ -21,7 +23,6 @@ use super::findings;
 use super::reading::{self, Progress, ReadFile, Trouble};
 use super::run::{self, Judgement, Timings, since};
 use super::scene::{Known, NoScene, Scene};
-use super::settings::{Role, SourceSettings};
 use super::spool::{Named, Spooled};
 use super::tell;
 use super::units::{self, Trailer};
@@ -234,7 +235,7 @@ impl Work<'_> {
         let bytes = reading::fetch(self.store, self.tenant, &file, &self.bench.spool, true).await?;
         self.timings.fetched_ms = since(began);
         let began = Instant::now();
-        let ends_in_break = ends_in_break(&bytes).map_err(Trouble::Io)?;
+        let ends_in_break = doubts::ends_in_break(&bytes).map_err(Trouble::Io)?;
         let keep_until = Utc::now() + TimeDelta::days(i64::from(known.settings.keep_days));
         let named = Named { name: self.run.file_name.clone(), bytes };
         let read = reading::read(
@@ -266,47 +267,6 @@ impl Work<'_> {
             && self.run.mode == "full"
             && judged.stopped.is_empty()
             && compare::is_current(&run::judgement(last), scene, self.run.source_id)
-    }
-
-    /// The same bytes again: a sign of life, and nothing else.
-    async fn confirm(&mut self, mut tx: TenantTx, scene: &Scene, last: RunRow) -> Result<Ended, Stopped> {
-        let began = Instant::now();
-        // Whoever changes the lot waits, and whoever has changed it meanwhile is seen.
-        tx.lock_inventory().await?;
-        let now = Utc::now();
-        let newest = compare::latest_good(&mut tx, self.run.source_id).await?;
-        let state = tx.lock_run(self.run.run_id).await?.map(|run| run.state);
-        if newest.as_ref().map(|run| run.run_id) != Some(last.run_id) || state != Some(RunState::Received) {
-            return Err(ProcessError::Trouble("the source changed meanwhile".into()).into());
-        }
-        let run = &mut self.run;
-        run.state = RunState::Unchanged;
-        run.units_file_id = last.units_file_id;
-        (run.detected, run.signature) = (last.detected.clone(), last.signature.clone());
-        (run.counts, run.by_rooftop, run.by_code) =
-            (last.counts.clone(), last.by_rooftop.clone(), last.by_code.clone());
-        run.generated_at = run.generated_at.or(last.generated_at);
-        let same = run::counts(&last).published;
-        run.diff = run::json(&super::Difference { same, ..super::Difference::default() });
-        let judged = Judgement {
-            hold: false,
-            base: compare::lot_of(Some(&last)),
-            lot_of: compare::lot_of(Some(&last)),
-            read_with: run::judgement(&last).read_with,
-            ..Judgement::default()
-        };
-        run.timings = run::json(&self.timings);
-        apply::good(&mut tx, scene, run, judged, run.received_at, now, began).await?;
-        if !tx.finish_job(self.job).await? {
-            return Err(ProcessError::LostLease.into());
-        }
-        tx.commit().await?;
-        counters::ended(RunState::Unchanged);
-        tracing::info!(
-            tenant = %self.tenant, source = %self.run.source_id, run = %self.run.run_id, state = %self.run.state,
-            "a feed file came again, byte for byte"
-        );
-        Ok(Ended { state: RunState::Unchanged, version: None })
     }
 
     async fn config(
@@ -406,7 +366,7 @@ impl Work<'_> {
         let source = self.run.source_id;
         let Some(known) = scene.sources.get(&source) else { return Err(NoScene::NoSource.into()) };
         let last = compare::latest_good(&mut tx, source).await?;
-        if last.as_ref().is_some_and(|last| is_older(&self.run, last)) {
+        if last.as_ref().is_some_and(|last| doubts::is_older(&self.run, last)) {
             return Ok(Checked::Ended(self.too_late(tx, known).await?));
         }
         let last_full = tx.last_good_run(source).await?;
@@ -420,8 +380,8 @@ impl Work<'_> {
         let base = compare::lot_of(last.as_ref());
         let Verdict { mut hold, mut reasons, mut sentences, tell: told } = verdict;
         let more = [
-            self.is_cut(last_full.as_ref()),
-            last.as_ref().and_then(|_| gone_from_the_lot(&compared, &known.settings, &self.run)),
+            doubts::cut_short(&self.run, last_full.as_ref()),
+            last.as_ref().and_then(|_| doubts::gone_from_the_lot(&compared, &known.settings, &self.run)),
         ];
         // What is held already has its reasons.
         for (code, sentence) in more.into_iter().flatten().filter(|_| reasons.is_empty()).collect::<Vec<_>>()
@@ -463,99 +423,11 @@ impl Work<'_> {
         counters::ended(RunState::Held);
         Ok(Checked::Ended(Ended { state: RunState::Held, version: None }))
     }
-
-    /// Whether a table lacks the line break that the source's tables end in. Its last row may be half of one, and then
-    /// a price may be half of one too.
-    fn is_cut(&self, last_full: Option<&RunRow>) -> Option<(Code, String)> {
-        let of = |run: &RunRow| run::read::<run::Signature>(run.signature.as_ref()).ends_in_break;
-        let cut = run::mode(&self.run) == Mode::Full
-            && last_full.and_then(of) == Some(true)
-            && of(&self.run) == Some(false);
-        let sentence = "The file ends in the middle of a line, which the files of this source do not: its end may be \
-                        missing.";
-        cut.then(|| (Code::FeedTruncated, sentence.to_owned()))
-    }
-
-    /// A file that is older than the lot never overwrites it.
-    async fn too_late(&mut self, mut tx: TenantTx, known: &Known) -> Result<Ended, Stopped> {
-        self.run.state = RunState::Superseded;
-        self.run.finished_at = Some(Utc::now());
-        self.run.failure = Some("the file is older than the last good one of its source".to_owned());
-        self.run.timings = run::json(&self.timings);
-        save_open(&mut tx, &self.run, &[RunState::Parsed, RunState::Checked]).await?;
-        tell::late(&mut tx, &known.row.name, &self.run).await?;
-        if !tx.finish_job(self.job).await? {
-            return Err(ProcessError::LostLease.into());
-        }
-        tx.commit().await?;
-        counters::ended(RunState::Superseded);
-        Ok(Ended { state: RunState::Superseded, version: None })
-    }
-
-    /// Nothing will come of the file.
-    async fn fail(&mut self, why: &str, found: &[Finding]) -> Result<Ended, ProcessError> {
-        let mut tx = self.store.tenant(self.tenant).await?;
-        let run = &mut self.run;
-        run.state = RunState::Failed;
-        run.finished_at = Some(Utc::now());
-        run.failure = Some(why.chars().filter(|sign| *sign != '\0').take(2000).collect());
-        run.timings = run::json(&self.timings);
-        if !found.is_empty() {
-            findings::store(&mut tx, run.run_id, found).await?;
-            let codes: std::collections::BTreeMap<&str, u32> =
-                found.iter().map(|finding| (finding.code.as_str(), 1)).collect();
-            run.by_code = run::json(&codes);
-        }
-        let open = [RunState::Received, RunState::Parsed, RunState::Checked];
-        save_open(&mut tx, run, &open).await?;
-        let name = tx.source(run.source_id).await?.map_or_else(String::new, |source| source.name);
-        tell::failed(&mut tx, &name, run).await?;
-        if !tx.finish_job(self.job).await? {
-            return Err(ProcessError::LostLease);
-        }
-        tx.commit().await?;
-        counters::ended(RunState::Failed);
-        Ok(Ended { state: RunState::Failed, version: None })
-    }
 }
 
 enum Checked {
     Ended(Ended),
     Apply { base: Option<Uuid>, compared: Box<Compared> },
-}
-
-/// Whether too many units of the source would be gone from the lot: as many others, or a last whole file that was
-/// smaller than what came since, do not make up for them.
-fn gone_from_the_lot(compared: &Compared, settings: &SourceSettings, run: &RunRow) -> Option<(Code, String)> {
-    // What only fills in takes nothing off the lot.
-    if run::mode(run) != Mode::Full || settings.role != Role::Additive {
-        return None;
-    }
-    let guard = settings.guard;
-    let removed = compared.plan.counts().removed;
-    let (was, lost) = (u32::try_from(compared.active).ok()?, removed);
-    let from = if guard.drop_percent > 0.0 { guard.drop_from } else { 1 };
-    let held = was >= from && f64::from(lost) * 100.0 > guard.drop_percent * f64::from(was);
-    let sentence = || {
-        let percent = guard.drop_percent;
-        format!(
-            "Of the {was} units of this source on offer {lost} are not in the file, more than {percent} %."
-        )
-    };
-    held.then(|| (Code::FeedDropTooLarge, sentence()))
-}
-
-/// Whether a file ends in a line break, in whatever encoding.
-fn ends_in_break(file: &Spooled) -> std::io::Result<bool> {
-    let mut end = [0; 4];
-    let from = file.length().saturating_sub(4);
-    let mut reader = file.reader();
-    reader.seek(SeekFrom::Start(from))?;
-    let length = usize::try_from(file.length() - from).unwrap_or(4);
-    let Some(end) = end.get_mut(..length) else { return Ok(false) };
-    reader.read_exact(end)?;
-    let last = end.iter().rev().find(|byte| **byte != 0);
-    Ok(matches!(last, Some(b'\n' | b'\r')))
 }
 
 /// Stores a run that nobody else has ended meanwhile.
@@ -594,15 +466,4 @@ pub(super) async fn read_trailer(units: &Spooled) -> Result<Trailer, Trouble> {
     let file = units.clone();
     let read = tokio::task::spawn_blocking(move || units::trailer(&file));
     Ok(read.await.map_err(|_| Trouble::Broken)??)
-}
-
-/// Whether a file was made before the one that the lot is from: by what the files say, else by their names.
-fn is_older(run: &RunRow, last: &RunRow) -> bool {
-    match (run.generated_at, last.generated_at) {
-        (Some(this), Some(that)) => this < that,
-        _ => match (run::dated(&run.file_name), run::dated(&last.file_name)) {
-            (Some(this), Some(that)) => this < that,
-            _ => false,
-        },
-    }
 }

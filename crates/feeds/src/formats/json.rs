@@ -3,16 +3,14 @@
 mod element;
 mod plan;
 
-use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::code::Code;
 use crate::finding::Finding;
-use crate::raw::{Columns, Opened, RawRow, Refused, Rows, Stopped};
+use crate::raw::{Columns, Opened, RawRow, Refused, Stopped};
 
 use self::plan::{Outer, Plan};
+use super::course::{Course, Step};
 use super::flat::Flat;
 use super::lexer::{Event, Fault, Lexer};
 use super::{FellBack, Format, Opening, about_file, without_rows};
@@ -53,15 +51,12 @@ fn open<'s>(mut opening: Opening<'s, '_>) -> Result<Opened<'s>, Refused> {
     let rows = JsonRows {
         lexer: Lexer::new(text.reader, limits.depth, limits.field_bytes),
         flat: Flat::new(limits),
-        top: plan.top,
-        taken: text.taken,
+        course: Course { top: plan.top, ..Course::new(text.taken) },
         fell_back: text.fallbacks,
         outer: Outer::default(),
         items,
         within: None,
         declared: plan.declared,
-        stop: None,
-        done: false,
     };
     Ok(Opened { detected, findings: Opening::findings(encoding), rows: Box::new(rows) })
 }
@@ -69,8 +64,7 @@ fn open<'s>(mut opening: Opening<'s, '_>) -> Result<Opened<'s>, Refused> {
 struct JsonRows<R> {
     lexer: Lexer<R>,
     flat: Flat,
-    top: BTreeMap<String, String>,
-    taken: Arc<AtomicU64>,
+    course: Course,
     fell_back: FellBack,
     outer: Outer,
     /// Pointer of the array of vehicles.
@@ -78,18 +72,16 @@ struct JsonRows<R> {
     /// Its depth, while its elements are read.
     within: Option<usize>,
     declared: Option<u64>,
-    stop: Option<Stopped>,
-    done: bool,
 }
 
 impl<R: Read> JsonRows<R> {
-    fn step(&mut self) -> Result<Option<RawRow>, Stopped> {
+    fn advance(&mut self) -> Result<Option<RawRow>, Stopped> {
         loop {
             let start = self.lexer.offset();
             let event = self.lexer.next()?;
             match (self.within, event) {
                 (_, Event::End) => {
-                    self.done = true;
+                    self.course.done = true;
                     return Ok(None);
                 }
                 (Some(_), Event::CloseArray) => self.within = None,
@@ -127,7 +119,7 @@ impl<R: Read> JsonRows<R> {
             }
             (Ok(()), Some(beginning)) => Ok(self.flat.lost(Code::RowUnparseable, &beginning)),
             (Err(stop), _) if stop.is_verdict() => {
-                self.stop = Some(stop);
+                self.course.stop = Some(stop);
                 Ok(self.flat.lost(Code::RowUnparseable, ""))
             }
             (Err(stop), _) => Err(stop),
@@ -135,28 +127,21 @@ impl<R: Read> JsonRows<R> {
     }
 }
 
-impl<R: Read + Send> Rows for JsonRows<R> {
+impl<R: Read + Send> Step for JsonRows<R> {
     fn columns(&self) -> &Columns {
         &self.flat.columns
     }
 
-    fn next(&mut self) -> Result<Option<RawRow>, Stopped> {
-        if let Some(stop) = self.stop.take() {
-            self.done = true;
-            return Err(stop);
-        }
-        if self.done {
-            return Ok(None);
-        }
-        self.step().inspect_err(|_| self.done = true)
+    fn course(&self) -> &Course {
+        &self.course
     }
 
-    fn progress(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+    fn course_mut(&mut self) -> &mut Course {
+        &mut self.course
     }
 
-    fn top(&self) -> &BTreeMap<String, String> {
-        &self.top
+    fn step(&mut self) -> Result<Option<RawRow>, Stopped> {
+        self.advance()
     }
 
     fn end(&mut self) -> Vec<Finding> {

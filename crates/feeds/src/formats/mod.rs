@@ -1,5 +1,6 @@
 //! The kinds of file that are read. A new one is a file here and a line in [`FORMATS`].
 
+mod course;
 mod delimited;
 mod flat;
 mod foreign;

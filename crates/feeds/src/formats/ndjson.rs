@@ -1,15 +1,13 @@
 //! NDJSON: one vehicle a line. A bad line is one bad row.
 
-use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::code::Code;
 use crate::finding::Finding;
 use crate::limits::Limits;
-use crate::raw::{Columns, Opened, RawRow, Refused, Rows, Stopped};
+use crate::raw::{Columns, Opened, RawRow, Refused, Stopped};
 
+use super::course::{Course, Step};
 use super::flat::Flat;
 use super::json::{is_vehicle, object};
 use super::lexer::{Event, Fault, Lexer};
@@ -44,12 +42,9 @@ fn open<'s>(mut opening: Opening<'s, '_>) -> Result<Opened<'s>, Refused> {
         lines: Lines::new(text.reader, b'\n', hold, hold * LINE_FIELDS),
         flat: Flat::new(limits),
         limits,
-        top: BTreeMap::new(),
-        taken: text.taken,
+        course: Course::new(text.taken),
         fell_back: text.fallbacks,
         offset: 0,
-        stop: None,
-        done: false,
     };
     Ok(Opened { detected, findings: Opening::findings(encoding), rows: Box::new(rows) })
 }
@@ -58,23 +53,20 @@ struct LineRows<R> {
     lines: Lines<R>,
     flat: Flat,
     limits: Limits,
-    top: BTreeMap<String, String>,
-    taken: Arc<AtomicU64>,
+    course: Course,
     fell_back: super::FellBack,
     offset: u64,
-    stop: Option<Stopped>,
-    done: bool,
 }
 
 impl<R: Read> LineRows<R> {
-    fn step(&mut self) -> Result<Option<RawRow>, Stopped> {
+    fn advance(&mut self) -> Result<Option<RawRow>, Stopped> {
         loop {
             let piece = self.lines.next()?;
             let start = self.offset;
             self.offset += self.lines.held().len() as u64;
             match piece {
                 Piece::End => {
-                    self.done = true;
+                    self.course.done = true;
                     return match self.lines.take_fault() {
                         Some(fault) => Err(fault.into()),
                         None => Ok(None),
@@ -108,7 +100,7 @@ impl<R: Read> LineRows<R> {
             Err(Stopped::File { code, what }) if self.is_of_the_line(code) => {
                 if code == Code::FeedTruncated && last {
                     let stop = self.lines.take_fault().map(Stopped::from);
-                    self.stop = stop.or(Some(Stopped::File { code, what }));
+                    self.course.stop = stop.or(Some(Stopped::File { code, what }));
                 }
                 let beginning = String::from_utf8_lossy(self.lines.held());
                 Ok(self.flat.lost(Code::RowUnparseable, &beginning))
@@ -123,28 +115,21 @@ impl<R: Read> LineRows<R> {
     }
 }
 
-impl<R: Read + Send> Rows for LineRows<R> {
+impl<R: Read + Send> Step for LineRows<R> {
     fn columns(&self) -> &Columns {
         &self.flat.columns
     }
 
-    fn next(&mut self) -> Result<Option<RawRow>, Stopped> {
-        if let Some(stop) = self.stop.take() {
-            self.done = true;
-            return Err(stop);
-        }
-        if self.done {
-            return Ok(None);
-        }
-        self.step().inspect_err(|_| self.done = true)
+    fn course(&self) -> &Course {
+        &self.course
     }
 
-    fn progress(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+    fn course_mut(&mut self) -> &mut Course {
+        &mut self.course
     }
 
-    fn top(&self) -> &BTreeMap<String, String> {
-        &self.top
+    fn step(&mut self) -> Result<Option<RawRow>, Stopped> {
+        self.advance()
     }
 
     fn end(&mut self) -> Vec<Finding> {

@@ -7,19 +7,17 @@ mod events;
 mod plan;
 mod tree;
 
-use std::collections::BTreeMap;
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::code::{Code, Level};
 use crate::encoding::Encoding;
 use crate::finding::Finding;
 use crate::limits::Limits;
-use crate::raw::{Columns, Opened, RawRow, Refused, Rows, Stopped};
+use crate::raw::{Columns, Opened, RawRow, Refused, Stopped};
 
 use self::events::{Element, Event, Events};
 use self::tree::Node;
+use super::course::{Course, Step};
 use super::flat::Flat;
 use super::{FellBack, Format, Opening, about_file, without_rows};
 
@@ -62,14 +60,11 @@ fn open<'s>(mut opening: Opening<'s, '_>) -> Result<Opened<'s>, Refused> {
         events: Events::new(text.reader, &limits),
         flat: Flat::new(limits),
         limits,
-        top: BTreeMap::new(),
-        taken: text.taken,
+        course: Course::new(text.taken),
         fell_back: text.fallbacks,
         place,
         path: String::new(),
         text: String::new(),
-        stop: None,
-        done: false,
     };
     Ok(Opened { detected, findings: Opening::findings(encoding), rows: Box::new(rows) })
 }
@@ -78,20 +73,17 @@ struct XmlRows<R> {
     events: Events<R>,
     flat: Flat,
     limits: Limits,
-    top: BTreeMap<String, String>,
-    taken: Arc<AtomicU64>,
+    course: Course,
     fell_back: FellBack,
     /// Where the vehicles are.
     place: String,
     /// Where the reading is, outside of vehicles, and the text of the last element there.
     path: String,
     text: String,
-    stop: Option<Stopped>,
-    done: bool,
 }
 
 impl<R: Read> XmlRows<R> {
-    fn step(&mut self) -> Result<Option<RawRow>, Stopped> {
+    fn advance(&mut self) -> Result<Option<RawRow>, Stopped> {
         loop {
             let start = self.events.offset();
             match self.events.next()? {
@@ -119,7 +111,7 @@ impl<R: Read> XmlRows<R> {
                     self.leave();
                 }
                 Event::End => {
-                    self.done = true;
+                    self.course.done = true;
                     return Ok(None);
                 }
             }
@@ -134,12 +126,12 @@ impl<R: Read> XmlRows<R> {
     /// Keeps a single value beside the vehicles under its path below the root.
     fn keep(&mut self, attribute: Option<&str>, value: &str) {
         let value = value.trim();
-        if value.is_empty() || value.len() > TOP_BYTES || self.top.len() >= TOP {
+        if value.is_empty() || value.len() > TOP_BYTES || self.course.top.len() >= TOP {
             return;
         }
         let below = self.path.trim_start_matches('/').split_once('/').map_or("", |(_, below)| below);
         let steps = below.split('/').chain(attribute).filter(|step| !step.is_empty());
-        self.top.insert(steps.collect::<Vec<_>>().join("."), value.to_owned());
+        self.course.top.insert(steps.collect::<Vec<_>>().join("."), value.to_owned());
     }
 
     fn vehicle(&mut self, element: Element, start: u64) -> Result<RawRow, Stopped> {
@@ -149,7 +141,7 @@ impl<R: Read> XmlRows<R> {
             Ok(Some(node)) => node.lay_out(&mut self.flat)?,
             Ok(None) => self.flat.too_large(),
             Err(stop) if stop.is_verdict() => {
-                self.stop = Some(stop);
+                self.course.stop = Some(stop);
                 return Ok(self.flat.lost(Code::RowUnparseable, ""));
             }
             Err(stop) => return Err(stop),
@@ -159,28 +151,21 @@ impl<R: Read> XmlRows<R> {
     }
 }
 
-impl<R: Read + Send> Rows for XmlRows<R> {
+impl<R: Read + Send> Step for XmlRows<R> {
     fn columns(&self) -> &Columns {
         &self.flat.columns
     }
 
-    fn next(&mut self) -> Result<Option<RawRow>, Stopped> {
-        if let Some(stop) = self.stop.take() {
-            self.done = true;
-            return Err(stop);
-        }
-        if self.done {
-            return Ok(None);
-        }
-        self.step().inspect_err(|_| self.done = true)
+    fn course(&self) -> &Course {
+        &self.course
     }
 
-    fn progress(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+    fn course_mut(&mut self) -> &mut Course {
+        &mut self.course
     }
 
-    fn top(&self) -> &BTreeMap<String, String> {
-        &self.top
+    fn step(&mut self) -> Result<Option<RawRow>, Stopped> {
+        self.advance()
     }
 
     fn end(&mut self) -> Vec<Finding> {

@@ -1,9 +1,8 @@
 //! Rows of a table.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use memchr::memchr_iter;
 
@@ -12,8 +11,9 @@ use crate::encoding::{Encoding, decode_lines};
 use crate::finding::Finding;
 use crate::formats::{about_file, excerpt, is_dirty};
 use crate::limits::Limits;
-use crate::raw::{Columns, RawRow, Rows, Stopped};
+use crate::raw::{Columns, RawRow, Stopped};
 
+use super::super::course::{Course, Step};
 use super::record::{is_repeated_header, is_trailer};
 use super::split::{self, Broken, Cell, Form};
 use super::{ROW_COLUMNS, Table};
@@ -28,10 +28,9 @@ const JOIN_BYTES: usize = 64 << 20;
 pub(super) struct TableRows<R> {
     table: Table,
     lines: Lines<R>,
-    taken: Arc<AtomicU64>,
     limits: Limits,
     columns: Columns,
-    top: BTreeMap<String, String>,
+    course: Course,
     /// Records so far.
     row: u32,
     join_bytes: usize,
@@ -41,8 +40,6 @@ pub(super) struct TableRows<R> {
     fell_back: bool,
     repeated: bool,
     trailer: bool,
-    stop: Option<Stopped>,
-    done: bool,
 }
 
 /// What a record turned out to be.
@@ -73,10 +70,9 @@ impl<R: Read> TableRows<R> {
         Ok(Self {
             table,
             lines,
-            taken,
             limits,
             columns,
-            top: BTreeMap::new(),
+            course: Course::new(taken),
             row: 0,
             join_bytes: JOIN_BYTES,
             text: String::new(),
@@ -84,8 +80,6 @@ impl<R: Read> TableRows<R> {
             fell_back: false,
             repeated: false,
             trailer: false,
-            stop: None,
-            done: false,
         })
     }
 
@@ -299,12 +293,12 @@ impl<R: Read> TableRows<R> {
         Ok(self.row)
     }
 
-    fn step(&mut self) -> Result<Option<RawRow>, Stopped> {
+    fn advance(&mut self) -> Result<Option<RawRow>, Stopped> {
         loop {
             let piece = self.lines.next()?;
             let judged = match piece {
                 Piece::End => {
-                    self.done = true;
+                    self.course.done = true;
                     return match self.lines.take_fault() {
                         Some(fault) => Err(fault.into()),
                         None => Ok(None),
@@ -320,7 +314,7 @@ impl<R: Read> TableRows<R> {
                 Judged::Cut(code) => {
                     let what = "the file ends in the middle of a row".to_owned();
                     let stop = self.lines.take_fault().map(Stopped::from);
-                    self.stop = stop.or(Some(Stopped::File { code: Code::FeedTruncated, what }));
+                    self.course.stop = stop.or(Some(Stopped::File { code: Code::FeedTruncated, what }));
                     self.lost(code).map(Some)
                 }
             };
@@ -328,28 +322,21 @@ impl<R: Read> TableRows<R> {
     }
 }
 
-impl<R: Read + Send> Rows for TableRows<R> {
+impl<R: Read + Send> Step for TableRows<R> {
     fn columns(&self) -> &Columns {
         &self.columns
     }
 
-    fn next(&mut self) -> Result<Option<RawRow>, Stopped> {
-        if let Some(stop) = self.stop.take() {
-            self.done = true;
-            return Err(stop);
-        }
-        if self.done {
-            return Ok(None);
-        }
-        self.step().inspect_err(|_| self.done = true)
+    fn course(&self) -> &Course {
+        &self.course
     }
 
-    fn progress(&self) -> u64 {
-        self.taken.load(Ordering::Relaxed)
+    fn course_mut(&mut self) -> &mut Course {
+        &mut self.course
     }
 
-    fn top(&self) -> &BTreeMap<String, String> {
-        &self.top
+    fn step(&mut self) -> Result<Option<RawRow>, Stopped> {
+        self.advance()
     }
 
     fn end(&mut self) -> Vec<Finding> {
