@@ -8,6 +8,8 @@ mod story;
 mod units;
 mod walls;
 
+pub(crate) use walls::TABLES;
+
 use std::sync::OnceLock;
 
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};

@@ -11,7 +11,8 @@ use super::{at, new_run, source, stored};
 use crate::support::Ground;
 use crate::tenancy::app;
 
-const TABLES: [&str; 12] = [
+/// The tables of the feeds that belong to a dealer.
+pub(crate) const TABLES: [&str; 12] = [
     "feed_sources",
     "feed_files",
     "feed_file_chunks",
